@@ -14,7 +14,6 @@ import { startSession } from '../src/engine/turns/append.ts'
 import { ensureHome, homePaths } from '../src/home/home.ts'
 import { putPolicy } from '../src/store/rows/policies/policies.ts'
 import { fileLocks } from '../src/store/sqlite/owner-locks.ts'
-import { measureStatements } from './access-statements.ts'
 import { type Figure, measurePairs, quantileFigure, ratio } from './figures.ts'
 import { openWorld, type Scratch } from './scratch.ts'
 import { conversation, zeroLatencyModel } from './zero-latency.ts'
@@ -26,7 +25,7 @@ const profileId = 'profile:bench:v1'
 
 /** What profiles, a large registry and pins cost a claim and a plain turn. */
 export async function profiles(scratch: Scratch): Promise<Figure[]> {
-  return [await measureClaims(scratch), ...(await measureTurns(scratch)), await measureStatements(scratch)]
+  return [await measureClaims(scratch), ...(await measureTurns(scratch))]
 }
 
 /** Who a run is: every other run is of a registered agent, the others have a pinned profile. */

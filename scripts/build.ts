@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, globSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
+import { buildWeb } from './web.ts'
 
 // Builds the package into dist/, from nothing: a file that src no longer has must not live on in the package.
 const root = join(import.meta.dirname, '..')
@@ -25,6 +26,7 @@ declareTypes()
 cpSync(from, to, { recursive: true, filter: (path) => statSync(path).isDirectory() || !path.endsWith('.ts') })
 const programs = Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`]))
 await bundle({ programs, directory: to, shared })
+await buildWeb(join(to, 'web'))
 
 /** Programs that use the package are checked against these. */
 function declareTypes(): void {

@@ -23,11 +23,13 @@ const parts = [
     repair: 'npm run format, npm run lint',
   },
   { name: 'types', program: 'tsc', args: ['-p', 'tsconfig.json'], repair: 'npm run types' },
+  { name: 'types of the page', program: 'tsc', args: ['-p', 'web/tsconfig.json'], repair: 'npm run types' },
 ]
 // Beside the start of the tests, which waits for a database server.
 const checked = Promise.all(parts.map(checkPart))
 
 const maxRetriedFiles = 3
+const maxToldFiles = 10
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 const tally = await runTests(filter)
@@ -35,6 +37,9 @@ const unstable = await retryAlone(tally)
 
 const failedParts = (await checked).filter(({ output }) => output !== undefined)
 for (const { output } of failedParts) process.stderr.write(output ?? '')
+// Told and not failed: on a busy machine every file takes longer.
+for (const { file, seconds } of tally.slowFiles.slice(0, maxToldFiles))
+  console.error(`slow: ${file} took ${seconds.toFixed(0)} s`)
 for (const name of unstable) console.error(`unstable: ${name} failed beside other tests and passed alone`)
 for (const { name, repair } of failedParts) console.error(`failed: ${name} (${repair})`)
 // Setting up can fail before the first test, and then nothing was counted.

@@ -315,7 +315,7 @@ describe('the network is reached by the safe fetch', () => {
     'const get = fetch',
     'new WebSocket(url)',
   ])('%s is refused elsewhere', (text) => {
-    for (const path of ['src/tools/web-fetch.ts', 'src/engine/run/claim.ts', 'src/cli/commands/up.ts'])
+    for (const path of ['src/tools/web-fetch.ts', 'src/engine/run/claim.ts', 'src/cli/commands/daemon/up.ts'])
       expect(violations([file(path, text)])).toHaveLength(1)
     expect(violations([file('src/models/providers/openai.ts', text)])).toEqual([])
   })

@@ -10,6 +10,7 @@ import { newHeddle, type TestHeddle } from './cli/heddle.ts'
 import { builtCheckout } from './setup/built-heddle.ts'
 import { holdDatabase } from './setup/hold-database.ts'
 import { killGroup } from './setup/kill-group.ts'
+import { inTurn } from './setup/long.ts'
 import { node } from './setup/node.ts'
 import { oldNodes } from './setup/old-nodes.ts'
 import { untilSo } from './setup/until.ts'
@@ -151,8 +152,12 @@ describe('a daemon behind the launcher', () => {
     ['to the group', ({ pid }, signal) => process.kill(-pid, signal)],
   ]
 
-  describe.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s', (signal) => {
-    test.each(ways)('%s is one stop in good order', async (_, send) => {
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+  describe.each(signals)('%s', (signal) => {
+    // Each signal by another way, and all of them by each in turn.
+    const first = signals.indexOf(signal)
+    const waysOfIt = [...ways.slice(first), ...ways.slice(0, first)]
+    test.each(inTurn(waysOfIt, 1))('%s is one stop in good order', async (_, send) => {
       const daemon = await upOn(oldNode)
       expect(daemon.program).not.toBe(daemon.pid)
       releaseDatabase = holdDatabase(heddle.home)
@@ -160,8 +165,11 @@ describe('a daemon behind the launcher', () => {
       await daemon.says('stopping')
       await expectDrained(daemon)
     })
+  })
 
-    test('to the group is one stop, however late the launcher passes it on', async () => {
+  test.each(inTurn(signals, 1))(
+    '%s to the group is one stop, however late the launcher passes it on',
+    async (signal) => {
       const daemon = await upOn(oldNode)
       releaseDatabase = holdDatabase(heddle.home)
       process.kill(daemon.pid, 'SIGSTOP')
@@ -170,8 +178,8 @@ describe('a daemon behind the launcher', () => {
       process.kill(daemon.pid, 'SIGCONT')
       await untilSo(() => !hasPending(daemon.pid))
       await expectDrained(daemon)
-    })
-  })
+    },
+  )
 
   test('SIGTERM to the group until the last process is gone is one stop', () => expectDrainedUnderSignals(oldNode))
 
@@ -184,7 +192,7 @@ describe('a daemon behind the launcher', () => {
 
   test('a terminal that is closed is one stop in good order', () => expectDrainedWithoutTerminal(oldNode))
 
-  test.each(ways)('SIGTERM %s, again while it stops, does not end it sooner', async (_, send) => {
+  test.each(inTurn(ways, 1))('SIGTERM %s, again while it stops, does not end it sooner', async (_, send) => {
     const daemon = await upOn(oldNode)
     releaseDatabase = holdDatabase(heddle.home)
     send(daemon, 'SIGTERM')
@@ -206,10 +214,11 @@ describe('a daemon behind the launcher', () => {
     expect(await heddle.json<RunView>('show', `run:${daemon.runId}`)).toMatchObject({ state: 'queued', crashes: 0 })
   })
 
-  test.each([
+  const presses = [
     ['once', ctrlC],
     ['twice in a row', `${ctrlC}${ctrlC}`],
-  ])('Ctrl-C on a terminal, %s, is one stop in good order', async (_, keys) => {
+  ]
+  test.each(inTurn(presses, 1))('Ctrl-C on a terminal, %s, is one stop in good order', async (_, keys) => {
     const daemon = await onTerminal(oldNode)
     releaseDatabase = holdDatabase(heddle.home)
     daemon.child.stdin?.write(keys)
@@ -230,7 +239,7 @@ describe('a daemon behind the launcher', () => {
     expect(daemon.processes.filter(isAlive)).toEqual([])
   })
 
-  test.each(['SIGTERM', 'SIGHUP'] as const)(
+  test.each(inTurn(['SIGTERM', 'SIGHUP'] as const, 1))(
     'a question is cancelled by %s to the group, and says so',
     async (signal) => {
       const ask = start([...oldNode, bin, 'ask', '--agent', '@general', '--json', 'which port?'])
@@ -262,16 +271,19 @@ describe('a daemon without a launcher', () => {
 
   test('a terminal that is closed is one stop in good order', () => expectDrainedWithoutTerminal(node))
 
-  test.each(['SIGTERM', 'SIGHUP', 'SIGINT'])('%s while the program is loaded ends it in good order', async (signal) => {
-    const preload = join(place, `${signal}.cjs`)
-    const hook = `load(url, context, next) {
+  test.each(inTurn(['SIGTERM', 'SIGHUP', 'SIGINT'], 1))(
+    '%s while the program is loaded ends it in good order',
+    async (signal) => {
+      const preload = join(place, `${signal}.cjs`)
+      const hook = `load(url, context, next) {
       if (url.endsWith('/cli/main.ts')) process.kill(process.pid, '${signal}')
       return next(url, context)
     }`
-    writeFileSync(preload, `require('node:module').registerHooks({ ${hook} })`)
-    const daemon = start([...node, '--require', preload, bin, '--home', heddle.home, 'up'])
-    expect(await daemon.ended).toEqual({ code: 0, signal: null })
-  })
+      writeFileSync(preload, `require('node:module').registerHooks({ ${hook} })`)
+      const daemon = start([...node, '--require', preload, bin, '--home', heddle.home, 'up'])
+      expect(await daemon.ended).toEqual({ code: 0, signal: null })
+    },
+  )
 
   // It sends what it gets to the process, and once more to the group.
   test('SIGINT by way of timeout is one stop in good order', async () => {

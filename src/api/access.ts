@@ -1,5 +1,6 @@
 import type { AccessScope } from '../domain/access/actions.ts'
 import type { UserRole } from '../domain/access/principal.ts'
+import type { TokenKind } from '../domain/access/user.ts'
 import type { Millis } from '../domain/clock.ts'
 import type { ListPage, PageOptions } from './views/page.ts'
 
@@ -28,12 +29,23 @@ export interface UserChange {
 /** A token without its secret. */
 export interface TokenView {
   id: number
-  user: string
+  /** A token that was made by hand, or a browser that signed in with a link. */
+  kind: TokenKind
+  /** Null for the owner. */
+  user: string | null
   /** What it is limited to; null for all that the user's role allows. */
   scopes: AccessScope[] | null
   createdAt: string
   expiresAt: string | null
   state: 'valid' | 'expired' | 'revoked'
+}
+
+/** The one-time code of a link that signs a browser in. It is in the answer and nowhere else. */
+export interface SignInLink {
+  code: string
+  /** Null for the owner. */
+  user: string | null
+  expiresAt: string
 }
 
 /** One line of the audit: who did what to what, and what came of it. */
@@ -57,12 +69,14 @@ export interface AccessApp {
   /** Removes a user and ends the user's tokens; sessions and runs stay. */
   removeUser(id: string): Promise<{ tokens: number }>
   tokens(): Promise<TokenView[]>
-  /** Makes a token. It is in the answer and nowhere else: only its hash is stored. */
+  /** Makes a token, for the owner without a user. It is in the answer and nowhere else: only its hash is stored. */
   createToken(
-    user: string,
+    user: string | null,
     options?: { scopes?: AccessScope[]; expiresAt?: Millis },
   ): Promise<TokenView & { token: string }>
-  /** Ends a token at once. */
+  /** Makes the code of a link with which a browser signs in once, within minutes; without a user, as the owner. */
+  createSignInLink(user?: string | null): Promise<SignInLink>
+  /** Ends a token at once, or signs a browser out. */
   revokeToken(id: number): Promise<void>
   /** Newest first; without a limit 50. */
   audit(query?: PageOptions): Promise<ListPage<AuditLine>>

@@ -1,7 +1,7 @@
 import type { AccessScope, Rank } from '../domain/access/actions.ts'
 
 /** Who a caller is, and within which limits. */
-interface AccountView {
+export interface AccountView {
   /** `owner`, `user:mia`, and so on. */
   principal: string
   rank: Rank

@@ -5,6 +5,7 @@ import type { ApprovalApp } from './approvals.ts'
 import type { CommandApp } from './commands.ts'
 import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
+import type { MetricsApp } from './metrics.ts'
 import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
 import type { ProfileApp } from './profiles.ts'
@@ -33,6 +34,7 @@ export interface App
     MemoryApp,
     FileSearch,
     SearchApp,
+    MetricsApp,
     AccessApp {
   backup(file: string): Promise<{ bytes: number; turns: number }>
 }

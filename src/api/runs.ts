@@ -4,7 +4,7 @@ import type { RunState } from '../domain/run.ts'
 import type { ListPage, PageOptions } from './views/page.ts'
 import type { Answered, Question, SubmitResult } from './views/question.ts'
 import type { UndoReport } from './views/result.ts'
-import type { RunFilter, RunLine, SpendingKey, UsageReport } from './views/run.ts'
+import type { DayUsage, RunFilter, RunLine, RunSteps, SpendingKey, UsageReport } from './views/run.ts'
 import type { StatusView } from './views/status.ts'
 
 /** Inputs, the runs that answer them, and what they cost. `folder` is the caller's working directory. */
@@ -22,6 +22,10 @@ export interface RunApp {
   /** Restores the files that a run and its descendants changed. */
   undo(run: string, options?: { dryRun?: boolean }): Promise<UndoReport>
   usage(by: SpendingKey, options?: PageOptions & { today?: boolean }): Promise<UsageReport>
+  /** Spending of the last days, by day and model, oldest first; at most 366 days. */
+  usageByDay(days: number): Promise<DayUsage[]>
+  /** What a run did, with the words; `run:ID` or an id. */
+  runSteps(run: string): Promise<RunSteps>
   /** State of a folder, and its turns since a given time. */
   status(folder: string, since: Millis): Promise<StatusView>
 }

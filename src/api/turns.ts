@@ -1,13 +1,15 @@
 import type { TurnDraft } from '../domain/draft.ts'
 import type { Persona } from '../domain/persona.ts'
+import type { SessionKind } from '../domain/session.ts'
 import type { ApprovalView } from './views/approval.ts'
 import type { MemoryView } from './views/memory.ts'
 import type { NarrativeView } from './views/narrative.ts'
+import type { ListPage, PageOptions } from './views/page.ts'
 import type { PlanView, TaskView } from './views/plan.ts'
 import type { ResultView } from './views/result.ts'
 import type { RunView } from './views/run.ts'
 import type { ImportReport, SessionDetails } from './views/session.ts'
-import type { TurnLine, TurnView } from './views/turn.ts'
+import type { TreeTurn, TurnLine, TurnView, WindowTurn } from './views/turn.ts'
 import type { WhyView } from './views/why.ts'
 
 /** View of anything that a reference can name. */
@@ -35,6 +37,10 @@ export interface TurnApp {
   ): Promise<{ session: string; headTurnId: string }>
   /** The path to a session's head or a turn, or all turns. Oldest first. */
   log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>
+  /** The last turns of the path to a session's head or a turn, with their words, oldest first; `next` leads to earlier ones. */
+  turnWindow(folder: string, query: PageOptions & { of?: string }): Promise<ListPage<WindowTurn>>
+  /** The newest turns of a folder, or of all, newest first; without a limit 200. */
+  turnTree(query?: PageOptions & { folder?: string; kind?: SessionKind }): Promise<ListPage<TreeTurn>>
   /** Turns without children, whether a session points at them or not. */
   tips(): Promise<TurnLine[]>
   /** The turns that a model would get as context here. */

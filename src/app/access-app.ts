@@ -1,28 +1,18 @@
-import { createHash } from 'node:crypto'
 import type { AccessApp, TokenView, UserChange, UserView } from '../api/access.ts'
 import { checkLimit, cursorFrom, positionOfCursor } from '../api/views/page.ts'
 import { type AccessScope, scopes as allScopes } from '../domain/access/actions.ts'
-import {
-  checkPrincipalId,
-  isPrincipalId,
-  owner,
-  type Principal,
-  type UserRole,
-  userRoles,
-} from '../domain/access/principal.ts'
+import { checkPrincipalId, isPrincipalId, type UserRole, userRoles } from '../domain/access/principal.ts'
 import type { Token, User } from '../domain/access/user.ts'
 import type { Random } from '../domain/clock.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import { unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { listAudit } from '../store/rows/access/audit.ts'
-import { findToken, insertToken, listTokens, revokeToken, revokeTokensOf } from '../store/rows/access/tokens.ts'
+import { insertToken, listTokens, revokeToken, revokeTokensOf } from '../store/rows/access/tokens.ts'
 import { findUser, insertUser, listUsers, removeUser, updateUser } from '../store/rows/access/users.ts'
 import type { Reading } from '../store/store.ts'
+import { createLink, newToken, stateOf, tokenHash } from './sign-in.ts'
 
-const tokenBytes = 32
-/** So that a token is recognised where it should not be, such as in a log or a repository. */
-const tokenPrefix = 'hdl_'
 /** The last moment that a date can name. */
 const maxMoment = 8.64e15
 const defaultLines = 50
@@ -64,14 +54,26 @@ export function accessApp(
     async createToken(user, { scopes, expiresAt } = {}) {
       const createdAt = clock.now()
       if (expiresAt !== undefined) assertLater(expiresAt, createdAt)
-      const token = `${tokenPrefix}${Buffer.from(random.bytes(tokenBytes)).toString('base64url')}`
-      const row = { userId: user, scopes: scopes ? checkScopes(scopes) : null, createdAt, expiresAt: expiresAt ?? null }
+      if (user === null && scopes) throw ownerScopes()
+      const token = newToken(random)
+      const row = {
+        kind: 'token' as const,
+        userId: user,
+        scopes: scopes ? checkScopes(scopes) : null,
+        createdAt,
+        expiresAt: expiresAt ?? null,
+      }
       const id = await store.write('access', async (tx) => {
-        await knownUser(tx, user)
-        return insertToken(tx, { ...row, hash: hashOf(token) })
+        if (user !== null) await knownUser(tx, user)
+        return insertToken(tx, { ...row, hash: tokenHash(token) })
       })
       return { ...viewToken({ ...row, id, revokedAt: null }, createdAt), token }
     },
+    createSignInLink: (user = null) =>
+      store.write('access', async (tx) => {
+        if (user !== null) await knownUser(tx, user)
+        return createLink(runtime, tx, user, random)
+      }),
     async revokeToken(id) {
       if (!(await store.write('access', (tx) => revokeToken(tx, id, clock.now())))) throw noToken(id)
     },
@@ -86,34 +88,6 @@ export function accessApp(
       }
     },
   }
-}
-
-/**
- * Whose token it is; without one the owner, whose process or private socket this is. Read from the rows each time, so that
- * a revocation and a change of role count at once.
- */
-export async function identify(
-  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
-  token: string | undefined,
-): Promise<Principal> {
-  if (token === undefined) return owner
-  const found = await store.read(async (rows) => {
-    const known = await findToken(rows, hashOf(token))
-    return known && { known, user: await findUser(rows, known.userId) }
-  })
-  if (!found?.user || found.user.removedAt !== null || stateOf(found.known, clock.now()) !== 'valid')
-    throw unknownToken(found && stateOf(found.known, clock.now()))
-  const { id, role } = found.user
-  return { kind: 'user', id, role, ...(found.known.scopes && { scopes: found.known.scopes }) }
-}
-
-function unknownToken(state: TokenView['state'] | undefined): HeddleError {
-  const message = state === 'expired' ? 'this token has expired' : 'no user has this token'
-  return new HeddleError('unknown_token', message, 'ask the owner for a new one: heddle tokens create --user ID')
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
 }
 
 function newUser(id: string, folder: string, createdAt: number): User {
@@ -165,6 +139,10 @@ function noToken(id: number): HeddleError {
   return new HeddleError('not_found', `there is no valid token ${id} here`, 'list them with: heddle tokens')
 }
 
+function ownerScopes(): UsageError {
+  return new UsageError('a token of the owner has no scopes', 'make a user for what has fewer rights', 'bad_scope')
+}
+
 function assertLater(moment: number, now: number): void {
   if (Number.isSafeInteger(moment) && moment > now && moment <= maxMoment) return
   throw new UsageError('the token would end before it begins', 'give a later time, such as 30d', 'bad_time')
@@ -175,18 +153,14 @@ function viewUser({ id, role, isTrusted, tools, folder, perDayUsd, createdAt }: 
 }
 
 function viewToken(token: Token, now: number): TokenView {
-  const { id, userId, scopes, createdAt, expiresAt } = token
+  const { id, kind, userId, scopes, createdAt, expiresAt } = token
   return {
     id,
+    kind,
     user: userId,
     scopes: scopes as AccessScope[] | null,
     createdAt: new Date(createdAt).toISOString(),
     expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     state: stateOf(token, now),
   }
-}
-
-function stateOf({ revokedAt, expiresAt }: Token, now: number): TokenView['state'] {
-  if (revokedAt !== null) return 'revoked'
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
 }

@@ -16,17 +16,20 @@ import { homeFiles } from '../home/home-files.ts'
 import { homeId } from '../home/home-id.ts'
 import { identityFilesOf } from '../home/identity.ts'
 import { withRealFolders } from '../home/real-folders.ts'
+import { secretMarker } from '../home/secrets.ts'
 import { trustedPlaces } from '../home/trusted-places.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
 import { memoryApp } from '../memory/memory-app.ts'
+import { refoldWords } from '../memory/refold-words.ts'
 import { broughtBackText, restoreReplaced } from '../memory/restore-replaced.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
+import { metaValue } from '../store/rows/meta.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
 import { systemTimezone } from '../system.ts'
-import { accessApp, identify } from './access-app.ts'
+import { accessApp } from './access-app.ts'
 import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
@@ -35,9 +38,12 @@ import { commandApp } from './commands/command-app.ts'
 import { modelApp } from './commands/model-app.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
+import { EventAudience } from './event-audience.ts'
 import { type Caller, onePerPrincipal } from './guard/caller.ts'
 import { guarded } from './guard/guard.ts'
 import { jobApp } from './job-app.ts'
+import { Meter } from './meter.ts'
+import { metricsApp } from './metrics-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
@@ -47,6 +53,7 @@ import { searchApp } from './search-app.ts'
 import { openMeaning } from './semantic-search.ts'
 import { jobSenders } from './senders.ts'
 import { sessionApp } from './session-app.ts'
+import { identify, signIn, signOut } from './sign-in.ts'
 import { backupOptions, contextOf, openHomeStore, type StoreSettings } from './store.ts'
 import { turnApp } from './turn-app.ts'
 
@@ -69,7 +76,8 @@ export interface AppSettings extends StoreSettings {
 export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { config, paths, tell } = settings
   const context = contextOf(settings)
-  const store = await openHomeStore(settings, context)
+  const meter = new Meter()
+  const store = meter.measuring(await openHomeStore(settings, context), context.clock)
   const { folders, personas } = await store.read(async (rows) => ({
     folders: await sessionFolders(rows),
     personas: await listPersonas(rows),
@@ -78,10 +86,14 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { clock, random } = context
   const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
+  await refoldWords(store)
   await shipPolicies({ store, clock })
-  const embedding = openMeaning(config.memory, { store, clock })
+  const redact = redactor(knownSecrets(config))
+  const mark = secretMarker(paths.secrets)
+  const markSecrets = <T>(value: T) => redact(mark(value))
+  const embedding = openMeaning(config.memory, { store, clock, markSecrets })
   const newId = idSource(clock, random)
-  const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
+  const runtime: Runtime = { store, clock, newId, markSecrets, ...(embedding && { meaning: embedding.meaning }) }
   // Only a server is shared between homes.
   const home = store.dialect.name === 'postgres' ? await homeId(paths, newId) : ''
   const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home, home)) : undefined
@@ -90,7 +102,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const live = liveFeed()
   const engine = engineOf(
     runtime,
-    { crash: context.crash, live: live.publish },
+    { crash: context.crash, live: live.publish, observeCall: (model, took) => meter.observeCall(model, took) },
     {
       ...settings,
       agents,
@@ -116,11 +128,13 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...{ ...settings, runDirectory: paths.run, agents, files, search: index, embedding, senders },
   })
   const defaults = defaultsOf(settings)
+  const audience = new EventAudience(store)
   const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
     ...modelApp(settings),
     ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
+    ...metricsApp(runtime, meter, config.budgets.perDay.usd),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
   const appFor = (caller: Caller): Omit<App, keyof CommandApp> => ({
@@ -132,7 +146,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, caller),
-    ...searchApp({ store, protect, index, hide: redactor(knownSecrets(config)) }, caller),
+    ...searchApp({ store, protect, index, hide: redact }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,
   })
@@ -143,9 +157,17 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
       return principalApp
     }),
     identify: (token) => identify(runtime, token),
+    signIn: (code) => signIn(runtime, code, random),
+    signOut: (token) => signOut(runtime, token),
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
+    isReady: async () => {
+      await store.read((rows) => metaValue(rows, 'database_id'))
+      return worker.holdsLease
+    },
     listen: live.listen,
+    shownTo: (principal, events) => audience.shownTo(principal, events),
+    mayHear: (principal, runId) => audience.mayHear(principal, runId),
     async close() {
       runtime.meaning?.close()
       await store.close()

@@ -78,7 +78,7 @@ const noAgents: AgentIndex = { find: () => undefined, list: () => [] }
 /** The engine that the owner's configuration asks for. */
 export function engineOf(
   runtime: Runtime,
-  { crash, live }: Pick<Engine, 'crash' | 'live'>,
+  context: Pick<Engine, 'crash' | 'live' | 'observeCall'>,
   {
     config,
     models = [],
@@ -101,8 +101,7 @@ export function engineOf(
     paths: new KnownPaths(),
     registry: new KnownRegistry(),
     moments: runMoments,
-    crash,
-    live,
+    ...context,
     tools: known,
     agents,
     defaultAgent: config.agent.default.replace(/^@/, ''),
@@ -127,7 +126,7 @@ export function engineOf(
     },
     ...prompts(runtime, identityFiles, agents),
     prepare() {
-      prepared ??= addExec(known, { config, clock: runtime.clock, crash, env, guardRecords, tell })
+      prepared ??= addExec(known, { config, clock: runtime.clock, crash: context.crash, env, guardRecords, tell })
       return prepared
     },
     limits: limitsOf(config),

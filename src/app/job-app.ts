@@ -86,7 +86,10 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
     fires: async ({ job, limit = defaultLines } = {}) => {
       const of = job === undefined ? {} : { jobId: checkNumber(job, noJob) }
       const filter = { limit: checkLimit(limit), ...of, ...caller.only('job.list') }
-      return (await store.read((rows) => listFires(rows, filter))).map(viewFire)
+      const found = await store.read((rows) => listFires(rows, filter))
+      // The history of a job stays when it is removed.
+      if (job !== undefined && found.length === 0) await existing(engine, job)
+      return found.map(viewFire)
     },
     async emitEvent(name, data) {
       await assertNotHeld(engine)

@@ -42,6 +42,11 @@ export class ProcessWorker {
     this.#context = context
   }
 
+  /** Whether this process has a worker that may execute runs. */
+  get holdsLease(): boolean {
+    return this.#worker?.holdsLease === true
+  }
+
   submit(input: Submission): Promise<AcceptedInput> {
     return this.#worker ? this.#worker.submit(input) : submit(this.#engine, input)
   }

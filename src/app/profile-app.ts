@@ -105,7 +105,7 @@ function viewVersion({ at, ...version }: PolicyVersion): PolicyVersionView {
 }
 
 function viewPins({ pin, why, others }: EffectivePin): PinView[] {
-  const view = ({ gone: _, ...shown }: Pin, effective: boolean, because: string) => ({
+  const view = ({ gone: _, registeredWith: __, ...shown }: Pin, effective: boolean, because: string) => ({
     ...shown,
     effective,
     why: because,

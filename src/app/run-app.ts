@@ -2,6 +2,7 @@ import type { AgentApp } from '../api/agents.ts'
 import type { RunApp } from '../api/runs.ts'
 import type { Question, SubmitResult } from '../api/views/question.ts'
 import { rankOf } from '../domain/access/authorize.ts'
+import { isOwner } from '../domain/access/principal.ts'
 import { builtInAgents } from '../domain/agent.ts'
 import { clientKey } from '../domain/inbox.ts'
 import { isUntrusted } from '../domain/label.ts'
@@ -23,13 +24,15 @@ import { assertAgentUsable, assertPartSupported, defaultAgentProblem, parseAddre
 import { retry } from '../engine/run/retry.ts'
 import type { Submission } from '../engine/run/submit.ts'
 import { routeToThread } from '../engine/turns/route.ts'
-import { listRuns, listUsage, resolveRun } from '../engine/views/runs.ts'
+import { viewRunSteps } from '../engine/views/run-steps.ts'
+import { listRuns, listUsage, listUsageByDay, resolveRun } from '../engine/views/runs.ts'
 import { statusOf } from '../engine/views/status.ts'
 import { findTask } from '../store/rows/tasks.ts'
 import type { AppAgents } from './agents.ts'
 import { readEntries, withEntries } from './engine/registered-agents.ts'
 import type { AppEngine } from './engine.ts'
 import type { Caller } from './guard/caller.ts'
+import { withoutPrivateStep } from './guard/private-views.ts'
 import { assertPermissions, type PermissionNames } from './permission-names.ts'
 import type { ProcessWorker } from './process-worker.ts'
 
@@ -74,6 +77,11 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
     undo: async (name, options) => undo(engine, (await store.read((rows) => resolveRun(rows, name))).id, options),
     usage: (by, options) =>
       store.read((rows) => listUsage(rows, by, clock.now(), { ...options, ...caller.only('run.usage') })),
+    usageByDay: (days) => store.read((rows) => listUsageByDay(rows, days, clock.now(), caller.only('run.usage'))),
+    async runSteps(run) {
+      const view = await store.read((rows) => viewRunSteps(rows, run))
+      return isOwner(caller.principal) ? view : { ...view, steps: view.steps.map(withoutPrivateStep) }
+    },
     status: (folder, since) =>
       store.read((rows) =>
         statusOf(rows, { folder, since, now: clock.now(), ...defaults, ...caller.only('run.status') }),

@@ -15,7 +15,7 @@ export interface AppMeaning {
 /** Undefined without an embedder. */
 export function openMeaning(
   { embedder: named }: Config['memory'],
-  around: { store: Store; clock: Clock },
+  around: { store: Store; clock: Clock; markSecrets<T>(value: T): T },
 ): AppMeaning | undefined {
   if (!named) return undefined
   const embedder = makeEmbedder(named, around.clock)

@@ -8,11 +8,12 @@ import { fork } from '../engine/turns/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from '../engine/turns/history.ts'
 import { routeToThread } from '../engine/turns/route.ts'
 import { exportTurns, importTurns } from '../engine/turns/transfer.ts'
+import { pathWindow, treeWindow } from '../engine/turns/windows.ts'
 import { show } from '../engine/views/show.ts'
 import { why } from '../engine/why/why.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './guard/caller.ts'
-import { withoutPrivate, withoutPrivateLinks } from './guard/private-views.ts'
+import { withoutPrivate, withoutPrivateCalls, withoutPrivateLinks } from './guard/private-views.ts'
 
 /** Context of the turn views. */
 interface TurnAppContext {
@@ -67,6 +68,13 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
               ...caller.only('turn.read'),
             }),
       ),
+    async turnWindow(folder, { of = 'main', ...page }) {
+      const found = await store.read(async (rows) =>
+        pathWindow(rows, await routeToThread(rows, of, folder), { ...page, ...caller.only('turn.read') }),
+      )
+      return isOwner(caller.principal) ? found : { ...found, rows: found.rows.map(withoutPrivateCalls) }
+    },
+    turnTree: (query) => store.read((rows) => treeWindow(rows, { ...query, ...caller.only('turn.read') })),
     tips: () => store.read((rows) => listTips(rows, caller.only('turn.read'))),
     context: (folder, of) =>
       store.read(async (rows) =>
@@ -75,7 +83,9 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     async show(folder, reference) {
       const looks = { now: clock.now(), agents, protect, limits: budget, only: caller.only('turn.read') }
       const shown = await store.read((rows) => show(rows, reference, folder, looks))
-      return isOwner(caller.principal) ? shown : withoutPrivate(shown)
+      if (!isOwner(caller.principal)) return withoutPrivate(shown)
+      const isKnowledge = shown.kind === 'memory' || shown.kind === 'narrative'
+      return isKnowledge ? (runtime.markSecrets?.(shown) ?? shown) : shown
     },
     async why(folder, reference, options) {
       const view = await why({ store, protect, budget }, folder, reference, options)

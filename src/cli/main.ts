@@ -7,6 +7,7 @@ import { commandsFor } from './commands.ts'
 import type { CommandIo } from './io.ts'
 import { guardOptions, refuseOptionsOfParents } from './option-guard.ts'
 import { processIo } from './process-io.ts'
+import { refusalCode } from './refusal-code.ts'
 import { sourceStack } from './source-stack.ts'
 import { printable, wrapped } from './terminal/screen.ts'
 import { excessWords } from './unknown-command.ts'
@@ -111,8 +112,7 @@ function report(io: CommandIo, failure: unknown, json: boolean): number {
   }
   if (json) io.stdout.write(failureJson(failure))
   else io.stderr.write(failurePage(io, failure))
-  if (failure.code === 'cancelled') return 130
-  return failure instanceof UsageError ? 2 : 1
+  return refusalCode(failure)
 }
 
 /** The error as text, wrapped between words on a terminal. */

@@ -172,13 +172,16 @@ function placeWords(scope: PinScope, session: string): string {
 }
 
 /** Agents of the registry, then those that are only files. */
-async function knownAgents({ app, folder }: ChatContext) {
+export async function knownAgents({ app, folder }: Pick<ChatContext, 'app' | 'folder'>) {
   const { registry } = await app.agentRegistry()
   const ids = new Set(registry.agents.map(({ agentId }) => agentId))
-  const files = (await app.agents(folder)).filter(({ name }) => !ids.has(`@${name}`))
+  const all = await app.agents(folder)
+  const described = new Map(all.map(({ name, description }) => [`@${name}`, description]))
+  const files = all.filter(({ name }) => !ids.has(`@${name}`))
   return [
     ...registry.agents.map((entry) => {
-      const { agentId, profileId, description } = entry
+      const { agentId, profileId } = entry
+      const description = described.get(agentId) ?? entry.description
       return { agentId, profileId, description, entry }
     }),
     ...files.map(({ name, description }) => ({ agentId: `@${name}`, profileId: null, description, entry: undefined })),

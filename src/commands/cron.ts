@@ -78,7 +78,7 @@ export const cronCommands = [
           why: ({ reason }) => reason,
         },
         wide: 'why',
-        empty: 'no job has fired yet    /cron',
+        empty: `${job === undefined ? 'no job has fired' : `job ${job} has not fired`} yet    /cron`,
       }),
   }),
 ]

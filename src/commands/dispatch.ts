@@ -84,12 +84,12 @@ function unknownCommand(name: string): UsageError {
 }
 
 function unknownSubcommand(name: string, word: string, group: readonly ChatCommand[]): UsageError {
-  const close = nearest(
-    word,
-    group.map((each) => each.name.slice(each.name.indexOf(' ') + 1)),
-  )
-  const [only = group[0]] = group.filter((each) => each.name.endsWith(` ${close}`))
+  const names = group.map((each) => each.name.slice(name.length + 1))
+  const close = nearest(word, names)
+  const meant = group.find((each) => each.name === `${name} ${close}`)
   const message = word === '' ? `/${name} needs one more word` : `there is no /${name} ${word.slice(0, 40)}`
-  const meant = close === undefined ? '' : `did you mean /${only?.name}? `
-  return new UsageError(message, `${meant}${only ? usageWords(only) : ''}`, 'unknown_command')
+  const remedy = meant
+    ? `did you mean /${meant.name}? ${usageWords(meant)}`
+    : `write: /${name} [${names.join('|')}]    /help ${name}`
+  return new UsageError(message, remedy, 'unknown_command')
 }

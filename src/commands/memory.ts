@@ -44,8 +44,14 @@ export const memoryCommands = [
     action: 'memory.write',
     parse: (words) => words.number('memory'),
     async run({ app }, id) {
-      await app.forgetMemory(id)
-      return said(`memory:${id} is forgotten`)
+      const { near, narratives } = await app.forgetMemory(id)
+      const told =
+        narratives.length > 0 ? `; no session begins with narrative:${narratives.join(', narrative:')} any more` : ''
+      const [twin] = near
+      const still = twin
+        ? `\nsimilar, still there: ${near.map((each) => `memory:${each.id} ${each.content}`).join('; ')}`
+        : ''
+      return said(`memory:${id} is forgotten${told}${still}`, twin && { next: `/memory forget ${twin.id}` })
     },
   }),
 ]

@@ -5,6 +5,7 @@ import type { ChatCommand } from './command.ts'
 import { cronCommands } from './cron.ts'
 import { memoryCommands } from './memory.ts'
 import { modelCommands } from './models.ts'
+import { profileCommands } from './profiles.ts'
 import { searchCommands } from './search.ts'
 import { sessionCommands } from './sessions.ts'
 import { statusCommands } from './status.ts'
@@ -22,6 +23,7 @@ export const registry: readonly ChatCommand[] = [
   ...searchCommands,
   ...workCommands,
   ...agentCommands,
+  ...profileCommands,
   ...approvalCommands,
   ...memoryCommands,
   ...cronCommands,

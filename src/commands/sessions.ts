@@ -100,8 +100,20 @@ async function findChatSession({ app, folder }: ChatContext, label: string): Pro
   )
   throw new UsageError(
     `there is no session ${label} here`,
-    close ? `did you mean /switch ${close}?` : `/sessions lists them; /new ${label} starts it`,
+    close
+      ? `did you mean /switch ${close}?`
+      : `/sessions lists them${canBeNew(label) ? `; /new ${label} starts it` : ''}`,
   )
+}
+
+/** Whether a user can start a session with this label. */
+function canBeNew(label: string): boolean {
+  try {
+    return checkUserLabel(checkLabel(label)) !== ''
+  } catch (error) {
+    if (error instanceof UsageError) return false
+    throw error
+  }
 }
 
 /** Label for a new session: the given one, or the next free one. */

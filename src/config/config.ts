@@ -119,6 +119,18 @@ export interface Config {
   cron: { timezone?: string; maxConcurrent: number }
   /** Addresses that answers of jobs may be sent to, by name. */
   webhooks: Record<string, NamedWebhook>
+  /** Where the page and the routes are served over TCP; `port` is absent unless the owner insists on one. */
+  http: {
+    enabled: boolean
+    bind: string
+    port?: number
+    /** Names besides the address under which it is reached. */
+    hosts: string[]
+    /** Absolute paths of the certificate and its key. */
+    tls?: { cert: string; key: string }
+    allowPlain: boolean
+    requestsPerSecond: number
+  }
   retention: { eventDays: number }
   /** A program that is called with each notification as its argument. */
   notify: { command?: string }
@@ -215,6 +227,7 @@ function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, s
   ])
   const { embedder, ...memory } = settings.memory
   const { model, ...agent } = settings.agent
+  const { tls, ...http } = settings.http
   const chosen = model ?? (Object.hasOwn(named, 'main') ? 'main' : models[0]?.[0])
   return {
     ...settings,
@@ -223,6 +236,7 @@ function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, s
     agent: chosen === undefined ? agent : { model: chosen, ...agent },
     memory: embedder ? { ...memory, embedder: embedderOf(embedder, checked, secrets) } : memory,
     webhooks: Object.fromEntries(webhooks),
+    http: tls ? { ...http, tls: { cert: expand(tls.cert), key: expand(tls.key) } } : http,
     workspace: expand(settings.workspace),
     skills: settings.skills.map(expand),
     credentials: credentialsOf(settings.tools.exec.credentials, (name) => secrets(name) ?? env[name]),

@@ -108,6 +108,8 @@ const webhook = z.strictObject(
   sectionRule,
 )
 
+const hostName = /^(?!.*\.$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
+const hostRule = 'must be a list of names without a port, such as [heddle.example.org]'
 const zoneRule = 'must be a time zone, such as Europe/Berlin'
 
 /** Every key of `heddle.yaml` with its rule and default; docs/guide/config.md explains them. */
@@ -191,6 +193,15 @@ export const configSchema = z.strictObject(
       maxConcurrent: count(1).default(4),
     }),
     webhooks: z.preprocess((value) => value ?? {}, z.record(modelName, webhook, sectionRule)),
+    http: section({
+      enabled: flag().default(true),
+      bind: matching(/^[A-Za-z0-9.:-]+$/, 'must be an address of this machine, such as 127.0.0.1').default('127.0.0.1'),
+      port: count(0, 65_535).exactOptional(),
+      hosts: z.array(matching(hostName, hostRule), { error: hostRule }).default(() => []),
+      tls: z.strictObject({ cert: folder(), key: folder() }, sectionRule).exactOptional(),
+      allowPlain: flag().default(false),
+      requestsPerSecond: count(1).default(200),
+    }),
     retention: section({ eventDays: count(1).default(30) }),
     notify: section({ command: text('must be the path of a program').exactOptional() }),
   },

@@ -30,14 +30,20 @@ export function knownSecrets({
 
 /** Returns a function that redacts these secrets in all texts of a value. */
 export function redactor(secrets: readonly string[]): <T>(value: T) => T {
+  if (secrets.length === 0) return (value) => value
   const clean = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, redacted), text)
+  return (value) => changeTexts(value, clean)
+}
+
+/** Copies plain data with all its texts changed. */
+export function changeTexts<T>(value: T, clean: (text: string) => string): T {
   const walk = (value: unknown): unknown => {
     if (typeof value === 'string') return clean(value)
     if (Array.isArray(value)) return value.map(walk)
     if (value === null || typeof value !== 'object') return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [clean(key), walk(inner)]))
   }
-  return (value) => walk(value) as typeof value
+  return walk(value) as T
 }
 
 function secretsIn(address: string): string[] {

@@ -57,3 +57,16 @@ export function memoryWeight({ score, recalledAt }: Pick<Memory, 'score' | 'reca
   const recency = 0.5 + 0.5 * 2 ** (-Math.max(0, now - recalledAt) / halfLife)
   return standing * recency
 }
+
+/** The day on which a memory was saved, in UTC. */
+export function savedDay({ createdAt }: Pick<Memory, 'createdAt'>): string {
+  return new Date(createdAt).toISOString().slice(0, 10)
+}
+
+const maxCited = 100
+
+/** Ids of the memories that a text cites as `[id:3]`. */
+export function citedMemories(text: string): number[] {
+  const ids = [...text.matchAll(/\[id:(\d{1,15})\]/g)].map(([, id]) => Number(id))
+  return [...new Set(ids)].slice(0, maxCited)
+}

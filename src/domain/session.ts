@@ -76,6 +76,12 @@ export function checkLabelOf(principal: string, label: string): string {
   )
 }
 
+/** Whether a session of this principal could have this stored label. */
+export function isLabelOf(principal: string, label: string): boolean {
+  if (principal !== ownerText && label.startsWith(`${principal}:`)) return true
+  return !principal.startsWith('user:') && !isReservedLabel(label)
+}
+
 /** Refuses labels that only the runtime gives out. */
 export function checkUserLabel(label: string): string {
   if (isReservedLabel(label))

@@ -1,5 +1,6 @@
 import type { Millis } from './clock.ts'
-import { wordsIn } from './text/words.ts'
+import { stopWords } from './text/stop-words.ts'
+import { runsIn, wordsIn } from './text/words.ts'
 
 /** A session that a message may belong to, with its recent text. */
 export interface Candidate {
@@ -30,6 +31,8 @@ export interface SmartRoute {
   others: SessionMatch[]
 }
 
+/** Max characters of a text that are compared. */
+const maxText = 20_000
 /** Min confidence to send a message without asking. */
 const minConfidence = 0.5
 const maxOthers = 5
@@ -51,8 +54,8 @@ const certainScore = 1.8
 const unknownWeight = 0.35
 
 /**
- * Finds the session that a message belongs to. Rare words weigh more. A match is chosen only if it shares enough words,
- * covers enough of the message, and beats the next session clearly.
+ * Finds the session that a message belongs to. Rare words weigh more. A match is chosen only if it shares at least two
+ * words, or all that the message has, covers enough of the message, and beats the next session clearly.
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
   const sessions = candidates.map((candidate) => ({ candidate, words: wordsOf(candidate) }))
@@ -80,15 +83,18 @@ interface IndexedSession {
 interface MessageWord {
   stem: string
   word: string
+  /** Which word of the text it is or is a part of. */
+  token: number
   /** Number of sessions that contain it. */
   having: number
   weight: number
 }
 
 function weighWords(message: string, sessions: readonly IndexedSession[]): MessageWord[] {
-  return [...new Map(topicWords(message).map(({ stem, word }) => [stem, word]))].map(([stem, word]) => {
+  const byStem = new Map(topicWords(message).map((word) => [word.stem, word]))
+  return [...byStem.values()].map(({ stem, word, token }) => {
     const having = sessions.filter(({ words }) => words.has(stem)).length
-    return { stem, word, having, weight: rarity(having, sessions.length) }
+    return { stem, word, token, having, weight: rarity(having, sessions.length) }
   })
 }
 
@@ -100,7 +106,7 @@ interface Fit {
   ranked: number
   /** Weight of the shared words within the message. */
   covered: number
-  /** Matched by a single word that occurs only in answers: too little, even if it is rare. */
+  /** Matched by one word of several, or by one that occurs only in answers: too little, however rare it is. */
   isChance: boolean
 }
 
@@ -113,11 +119,11 @@ function fitOf(
 ): Fit {
   const bound = saturation * (1 - lengthWeight + lengthWeight * length)
   const shared = messageWords
-    .flatMap(({ stem, word, weight }) => {
+    .flatMap(({ stem, word, token, weight }) => {
       const use = words.get(stem)
       if (!use) return []
       const score = (weight * use.times * (1 + saturation)) / (use.times + bound)
-      return [{ word, weight, score, isAnswerOnly: use.isAnswerOnly }]
+      return [{ word, token, weight, score, isAnswerOnly: use.isAnswerOnly }]
     })
     .sort((a, b) => b.score - a.score)
   const score = shared.reduce((sum, each) => sum + each.score, 0)
@@ -128,7 +134,7 @@ function fitOf(
     score,
     ranked: score * recency,
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
-    isChance: shared.length === 1 && shared[0]?.isAnswerOnly === true,
+    isChance: countTokens(shared) < 2 && (countTokens(messageWords) > 1 || shared[0]?.isAnswerOnly === true),
   }
 }
 
@@ -173,11 +179,19 @@ function lengthOf(words: ReadonlyMap<string, WordUse>): number {
   return words.values().reduce((sum, { times }) => sum + times, 0)
 }
 
+/** Parts of one word, such as `readFile` or 請求書, are one sign. */
+function countTokens(words: readonly { token: number }[]): number {
+  return new Set(words.map(({ token }) => token)).size
+}
+
 /** Topic words of a text with their stems. */
-function topicWords(text: string): { word: string; stem: string }[] {
-  return wordsIn(text)
-    .filter((word) => !stopWords.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))
-    .map((word) => ({ word, stem: stemOf(word) }))
+function topicWords(text: string): { word: string; stem: string; token: number }[] {
+  const runs = [...runsIn(text.slice(0, maxText))].map(({ run }) => run)
+  return runs.flatMap((run, token) =>
+    wordsIn(run)
+      .filter((word) => !stopWords.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))
+      .map((word) => ({ word, stem: stemOf(word), token })),
+  )
 }
 
 /** Strips English suffixes: `deployed`, `deploying` and `deployment` have one stem. */
@@ -185,22 +199,3 @@ function stemOf(word: string): string {
   const cut = word.replace(/(?<=[a-z]{4})(?:ations?|ments?|ings?|ions?|ers?|ed|es|ly|e)$/, '')
   return cut.replace(/([bdfgklmnprt])\1$/, '$1').replace(/(?<=[a-z]{2})y$/, 'i')
 }
-
-/** English and German stop words. */
-const stopWords = new Set(
-  (
-    'the a an is are was were be been am to of in on at by for with and or but if so it its we our us you your they ' +
-    'them their this that these those there here now do does did doe done has ha have had will would should could can cannot ' +
-    'must may might not no yes ok as from than then when where which what who whom why how whose i me my mine he she ' +
-    'his her him any some all each every both other others another one two three first second last next again still ' +
-    'also too only just even yet already ever never always often more most less least very much many few lot bit ' +
-    'please thank hello hi let get got give gave go goes going went come came make made take took put say said tell ' +
-    'told show shown see seen look want need like know think use used using work way thing something anything ' +
-    'nothing somebody someone anybody nobody everybody people person new old good better best bad worse about after ' +
-    'before between into out over under up down off through while until since because without within per same such ' +
-    'own don isn doesn didn won re ve ll s t d m really add change fix write find help try start stop keep today ' +
-    'yesterday tomorrow day week month year time ' +
-    'der die das und oder ist sind war nicht kein ein eine einen mit von zu im am auf fur wie was wer wo wann warum ' +
-    'ich du er sie es wir ihr mich dich uns bitte noch mal auch nur schon aber wenn dann den dem des'
-  ).split(' '),
-)

@@ -51,6 +51,13 @@ export interface CallSum {
   assumed: number
 }
 
+/** The sum of one call that has ended. */
+export function callSum(usage: Usage): CallSum {
+  const { inputTokens: input, outputTokens: output, cachedTokens: cached, costUsd: cost } = usage
+  const state = usage.isEstimate ? 'estimated' : 'spent'
+  return { ...{ state, calls: 1, input, output, cached, cost }, assumed: usage.isPriceAssumed ? cost : 0 }
+}
+
 /** Converts sums per state to one spending record. */
 export function spendingOf(sums: readonly CallSum[]): Spending {
   const of = (state: CostState, figure: Exclude<keyof CallSum, 'state'>) =>

@@ -24,6 +24,8 @@ export interface Runtime {
   newId(): string
   /** Undefined if the user has configured no embedder. */
   meaning?: SemanticIndex
+  /** Marks values of stored secrets in plain data that leaves the home; undefined without a home. */
+  markSecrets?<T>(value: T): T
 }
 
 /** Limits on concurrency, time, retries and cost. */
@@ -92,6 +94,8 @@ export interface Engine extends Runtime, KnownModels, ModelProviders {
   /** Hooks of plans, knowledge and files. */
   moments: RunMoments<Engine>
   crash(point: CrashPoint): void
+  /** Hears how long a model call took, whether it succeeded or not. */
+  observeCall?(model: string, took: Millis): void
   /** Receives a model's output while it streams. */
   live(delta: StreamDelta): void
 }

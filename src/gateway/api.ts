@@ -1,6 +1,7 @@
+import type { AccountView } from '../api/account.ts'
 import type { App } from '../api/app.ts'
 import type { PlanView, TaskView } from '../api/views/plan.ts'
-import type { RunView } from '../api/views/run.ts'
+import type { RunView, WorkInProgress } from '../api/views/run.ts'
 import type { Event } from '../domain/event.ts'
 import type { RunError } from '../domain/run.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
@@ -12,7 +13,29 @@ export interface Health {
   version: string
   /** Start time, ISO 8601. */
   since: string
+  /** Address of its page; null without one. */
+  url: string | null
 }
+
+/** Who uses the page, and what it shows first. */
+export interface Me extends AccountView {
+  /** Name of the home. */
+  home: string
+  /** Folder to begin in; null for an admin, who has none of its own. */
+  folder: string | null
+  version: string
+  /** When the daemon started, ISO 8601. */
+  since: string
+  /** Cursor of the newest event. */
+  cursor: string | null
+  /** The model that is asked unless another is named; null without one. */
+  model: { name: string; isReady: boolean; isRehearsal: boolean } | null
+  /** What the daemon found of a dead process when it started; null for others than the owner. */
+  recovered: Recovered | null
+}
+
+/** Runs of a dead process that a daemon took over, and what was lost with it. */
+export type Recovered = Pick<WorkInProgress, 'resumed' | 'quarantined' | 'lost' | 'unknownCalls'>
 
 /** Body of every response with a status of 400 or above. */
 export interface Refusal {

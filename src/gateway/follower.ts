@@ -1,10 +1,12 @@
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
+import { isOwner, type Principal } from '../domain/access/principal.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { type Event, isAboutRun } from '../domain/event.ts'
 import type { DroppedFollower, LiveDelta, Refusal, StreamItem, StreamQuery } from './api.ts'
 import type { EventHub } from './event-hub.ts'
+import { eventJson } from './event-json.ts'
 import type { LiveTexts } from './live-texts.ts'
 
 /** Max queue of a follower before it is dropped, and how often it must have read something. */
@@ -22,8 +24,11 @@ const fetchBelow = 64
 /** Runs of which a follower remembers whether it may hear them. */
 const maxKnownRuns = 1000
 
-/** What a follower asks for, and whether it may see everything: only then it shares what was read for others. */
-type FollowerQuery = Omit<StreamQuery, 'signal'> & { seesAll: boolean }
+/** What a follower asks for, and on whose behalf. */
+type FollowerQuery = Omit<StreamQuery, 'signal'> & { principal: Principal }
+
+/** What a follower needs of a Heddle. */
+type FollowedHeddle = Pick<Heddle, 'listen' | 'shownTo' | 'mayHear'>
 
 /** A message to a follower. */
 export type FollowerMessage =
@@ -40,11 +45,12 @@ export class Follower {
   readonly #queue: { sent: FollowerMessage; size: number }[] = []
   readonly #gone = new AbortController()
   readonly #limits: FollowerLimits
-  readonly #app: Pick<App, 'events' | 'show' | 'cursor'>
+  readonly #app: Pick<App, 'events' | 'cursor'>
+  readonly #heddle: FollowedHeddle
   readonly #live: Pick<LiveTexts, 'whole'>
-  readonly #seesAll: boolean
+  readonly #principal: Principal
   readonly #run: string | undefined
-  /** Whether the App shows a run; undefined before it was asked. */
+  /** Whether its text may be heard; undefined before it was asked. */
   readonly #shown = new Map<string, boolean>()
   #queuedCharacters = 0
   #cursor: string | null
@@ -53,15 +59,16 @@ export class Follower {
   #changed = Promise.withResolvers<void>()
 
   constructor(
-    app: Pick<App, 'events' | 'show' | 'cursor'>,
-    { heddle, hub, live }: { heddle: Pick<Heddle, 'listen'>; hub: EventHub; live: Pick<LiveTexts, 'whole'> },
+    app: Pick<App, 'events' | 'cursor'>,
+    { heddle, hub, live }: { heddle: FollowedHeddle; hub: EventHub; live: Pick<LiveTexts, 'whole'> },
     query: FollowerQuery,
     { clock, followerLimits }: { clock: Clock; followerLimits: FollowerLimits },
   ) {
     this.#limits = followerLimits
     this.#app = app
+    this.#heddle = heddle
     this.#live = live
-    this.#seesAll = query.seesAll
+    this.#principal = query.principal
     this.#run = query.run
     this.#cursor = query.after ?? null
     for (const stop of [heddle.listen((delta) => this.#pushDelta(delta)), hub.listen(() => this.#wake())])
@@ -115,25 +122,39 @@ export class Follower {
       while (!this.#isClosed) {
         // Taken before reading, so that no change in between is missed.
         const changed = this.#changed.promise
-        const after = this.#cursor
-        const shared = this.#seesAll ? hub.after(after) : undefined
-        // Before the page: what is committed in between is on the next one.
-        const newest = this.#seesAll ? null : await this.#app.cursor()
-        const page = shared ?? (await this.#app.events(after === null ? {} : { after }))
-        // Nothing of this user up to there: the next look need not pass over the events of others again.
-        if (page.length === 0 && newest !== null) this.#cursor = newest
-        if (page.length === 0) await changed
-        for (const event of page) await this.#pushEvent(event)
+        const shared = hub.after(this.#cursor)
+        if (shared?.length === 0) await changed
+        else if (shared) await this.#pushShared(shared)
+        else await this.#pushStored(changed)
       }
     } catch (error) {
       this.fail(error)
     }
   }
 
+  /** Sends what was read once for all followers, as far as this one may see it. */
+  async #pushShared(events: readonly Event[]): Promise<void> {
+    for (const event of await this.#heddle.shownTo(this.#principal, events)) await this.#pushEvent(event)
+    // The next look need not pass over the events of others again.
+    this.#cursor = events.at(-1)?.cursor ?? this.#cursor
+  }
+
+  /** Sends events that are older than those that are kept for all. */
+  async #pushStored(changed: Promise<void>): Promise<void> {
+    const after = this.#cursor
+    // Before the page: what is committed in between is on the next one.
+    const newest = await this.#app.cursor()
+    const page = await this.#app.events(after === null ? {} : { after })
+    for (const event of page) await this.#pushEvent(event)
+    if (page.length > 0) return
+    if (newest === null || newest === after) return changed
+    this.#cursor = newest
+  }
+
   async #pushEvent(event: Event): Promise<void> {
     while (this.#queue.length >= fetchBelow && !this.#isClosed) await this.#changed.promise
     if (this.#isClosed) return
-    if (this.#concerns(event)) this.#add({ kind: 'event', event }, JSON.stringify(event.payload).length + 200)
+    if (this.#concerns(event)) this.#add({ kind: 'event', event }, eventJson(event).length)
     this.#cursor = event.cursor
   }
 
@@ -156,16 +177,17 @@ export class Follower {
     if (this.#queue.length > messages || this.#queuedCharacters > characters) this.#drop()
   }
 
-  /** Whether this follower's App shows the run. The first time the text so far follows once that is known. */
+  /** Whether this follower may hear the run. The first time the text so far follows once that is known. */
   #mayHear(runId: string): boolean {
-    if (this.#seesAll) return true
+    if (isOwner(this.#principal)) return true
     const isShown = this.#shown.get(runId)
     if (isShown !== undefined) return isShown
     this.#shown.set(runId, false)
     const [oldest] = this.#shown.keys()
     if (this.#shown.size > maxKnownRuns && oldest !== undefined) this.#shown.delete(oldest)
-    void this.#app.show('/', `run:${runId}`).then(
-      () => {
+    void this.#heddle.mayHear(this.#principal, runId).then(
+      (mayHear) => {
+        if (!mayHear) return
         this.#shown.set(runId, true)
         for (const delta of this.#live.whole()) if (delta.runId === runId) this.#pushDelta(delta)
       },

@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
 import type { z } from 'zod'
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { ListPage } from '../api/views/page.ts'
-import { isOwner, type Principal } from '../domain/access/principal.ts'
+import type { Principal } from '../domain/access/principal.ts'
 import type { Clock } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { Health } from './api.ts'
@@ -21,9 +22,18 @@ import type { AnswerForm, Fields, Route } from './routes/route.ts'
 import { allRoutes, ownRoutes } from './routes/table.ts'
 import { sendLines, streamTo } from './stream.ts'
 
+/** On whose behalf a request comes. */
+export interface Sender {
+  /** Undefined for the owner on the private socket. */
+  token: string | undefined
+  principal: Principal
+}
+
 /** Dependencies of the routes. */
-interface RouteContext {
+export interface RouteContext {
   heddle: Heddle
+  /** Who sent a request. */
+  senderOf(request: IncomingMessage): Promise<Sender>
   health: Health
   clock: Clock
   hub: EventHub
@@ -51,7 +61,7 @@ export function routes(context: RouteContext): Hono<HttpEnv> {
 
 /** Answers one request. No byte of a body is read before it is known who asks. */
 async function answer(c: HttpContext, route: Route, context: RouteContext): Promise<Response> {
-  const sender = await caller(c, context.heddle)
+  const sender = await caller(c, context)
   const ended = new AbortController()
   try {
     return await callApp(c, route, context, { ...sender, lost: lossOfRights(sender, context, ended.signal) })
@@ -92,37 +102,26 @@ function lossOfRights({ token, principal }: Caller, { heddle, clock }: RouteCont
 }
 
 /** On whose behalf a request comes, and the App that this principal has. */
-async function caller(c: HttpContext, heddle: Heddle): Promise<Caller> {
-  const token = bearerToken(c.req.header('authorization'))
-  const principal = await heddle.identify(token)
-  return { token, principal, app: heddle.as(principal) }
+async function caller(c: HttpContext, { heddle, senderOf }: RouteContext): Promise<Caller> {
+  const sender = await senderOf(c.env.incoming)
+  return { ...sender, app: heddle.as(sender.principal) }
 }
 
-interface Caller {
-  token: string | undefined
-  principal: Principal
+interface Caller extends Sender {
   app: App
 }
 
-function bearerToken(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined
-  const [, token] = /^Bearer ([\x21-\x7e]{1,500})$/i.exec(header) ?? []
-  if (token !== undefined) return token
-  throw new UsageError(
-    'the authorization is not a token',
-    'send Authorization: Bearer TOKEN, or leave it out',
-    'bad_token',
-  )
-}
-
 async function follow(c: HttpContext, context: RouteContext): Promise<Response> {
-  const { heddle, followers } = context
-  const sender = await caller(c, heddle)
+  const { followers } = context
+  const sender = await caller(c, context)
   const { app, principal } = sender
-  const query = parse(streamQuery, c.req.query())
-  // Refuse an invalid cursor before the stream starts.
-  if (query.after !== undefined) await app.events({ after: query.after, limit: 1 })
-  const follower = new Follower(app, context, { ...query, seesAll: isOwner(principal) }, context)
+  const { after: asked, ...rest } = parseFields(streamQuery, c.req.query())
+  // A browser that connects again repeats the address, and says beside it how far it came.
+  const after = parseFields(streamQuery.shape.after.optional(), c.req.header('last-event-id') || asked)
+  const query = { ...rest, ...(after !== undefined && { after }) }
+  // Refuse an invalid cursor, and a principal who may see nothing, before the stream starts.
+  await app.events({ limit: 1, ...(after !== undefined && { after }) })
+  const follower = new Follower(app, context, { ...query, principal }, context)
   followers.add(follower)
   follower.gone.addEventListener('abort', () => followers.delete(follower))
   const lost = lossOfRights(sender, context, follower.gone)
@@ -132,7 +131,7 @@ async function follow(c: HttpContext, context: RouteContext): Promise<Response> 
 }
 
 async function fieldsOf(c: HttpContext, { verb, input }: Route, clock: Clock): Promise<Fields> {
-  return parse(input, verb === 'GET' ? c.req.query() : await jsonBody(c, clock))
+  return parseFields(input, verb === 'GET' ? c.req.query() : await jsonBody(c, clock))
 }
 
 function idOf(c: HttpContext, { idForm }: Route): string {
@@ -144,7 +143,8 @@ function idOf(c: HttpContext, { idForm }: Route): string {
   return id
 }
 
-function parse<T>(schema: z.ZodType<T>, value: unknown): T {
+/** Checks the fields of a request. */
+export function parseFields<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues

@@ -6,9 +6,18 @@ import { ownRoutes } from './routes/table.ts'
 
 /** Answers a request with its error; bugs are reported. */
 export function refuse(c: Context, error: unknown, onError: (error: unknown) => void): Response {
+  const { status, body } = refusalAnswer(error, onError)
+  return c.json(body, status)
+}
+
+/** Status and body of a refusal. */
+export function refusalAnswer(
+  error: unknown,
+  onError: (error: unknown) => void,
+): { status: RefusalStatus; body: Refusal } {
   if (!(error instanceof HeddleError)) onError(error)
   const status = statusOf(error)
-  return c.json(withMisuse(refusalOf(error), error, status), status)
+  return { status, body: withMisuse(refusalOf(error), error, status) }
 }
 
 /** A status other than 400 and 413 does not tell the client whether the caller must change the request. */
@@ -17,7 +26,15 @@ function withMisuse(refusal: Refusal, error: unknown, status: number): Refusal {
   return isClear || !(error instanceof UsageError) ? refusal : { ...refusal, error: { ...refusal.error, misuse: true } }
 }
 
-const statusByCode = new Map<string, 401 | 403 | 404 | 409 | 410 | 413>([
+type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 421 | 429 | 500 | 503
+
+const statusByCode = new Map<string, RefusalStatus>([
+  ['no_token', 401],
+  ['bad_code', 401],
+  ['bad_method', 405],
+  ['foreign_page', 403],
+  ['unknown_host', 421],
+  ['too_many_requests', 429],
   ['bad_token', 401],
   ['unknown_token', 401],
   ['forbidden', 403],
@@ -28,7 +45,7 @@ const statusByCode = new Map<string, 401 | 403 | 404 | 409 | 410 | 413>([
   ['key_reused', 409],
 ])
 
-function statusOf(error: unknown) {
+function statusOf(error: unknown): RefusalStatus {
   if (!(error instanceof HeddleError)) return 500
   const known = statusByCode.get(error.code)
   if (known) return known

@@ -9,20 +9,31 @@ const maxLineBytes = 64 * 1024 * 1024
 /** Max time for a whole JSON body, and between two pieces of a stream of lines. */
 const bodyTimeout: Millis = 30_000
 
+/** Bounds of a JSON body. */
+interface BodyLimits {
+  bytes: number
+  timeout: Millis
+}
+
+const bodyLimits: BodyLimits = { bytes: maxBodyBytes, timeout: bodyTimeout }
+
+/** Bounds for a sender who has not proved who it is. */
+export const strangerLimits: BodyLimits = { bytes: 4096, timeout: 5_000 }
+
 export type HttpEnv = { Bindings: HttpBindings }
 export type HttpContext = Context<HttpEnv>
 
 /** Reads a JSON body. Requires its content type: a foreign web page cannot make a browser send that. */
-export async function jsonBody(c: HttpContext, clock: Clock): Promise<unknown> {
+export async function jsonBody(c: HttpContext, clock: Clock, limits = bodyLimits): Promise<unknown> {
   if (!/^application\/json(;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new UsageError('the body is not JSON', 'send it with content-type: application/json', 'bad_request')
-  if (Number(c.req.header('content-length') ?? 0) > maxBodyBytes) throw tooLarge()
+  if (Number(c.req.header('content-length') ?? 0) > limits.bytes) throw tooLarge(limits.bytes)
   const pieces: Buffer[] = []
   let bytes = 0
-  for await (const piece of piecesOf(c, clock, { isWhole: true })) {
+  for await (const piece of piecesOf(c, clock, { isWhole: true, timeout: limits.timeout })) {
     bytes += piece.length
     // The server discards the rest.
-    if (bytes > maxBodyBytes) throw tooLarge()
+    if (bytes > limits.bytes) throw tooLarge(limits.bytes)
     pieces.push(piece)
   }
   try {
@@ -41,7 +52,7 @@ export async function* lineBody(c: HttpContext, clock: Clock, isExpected: boolea
   let parts: Buffer[] = []
   let bytes = 0
   const line = () => Buffer.concat(parts).toString('utf8')
-  for await (const piece of piecesOf(c, clock, { isWhole: false })) {
+  for await (const piece of piecesOf(c, clock, { isWhole: false, timeout: bodyTimeout })) {
     let from = 0
     for (let end = piece.indexOf(10); end >= 0; end = piece.indexOf(10, from)) {
       parts.push(piece.subarray(from, end))
@@ -52,19 +63,23 @@ export async function* lineBody(c: HttpContext, clock: Clock, isExpected: boolea
     }
     parts.push(piece.subarray(from))
     bytes += piece.length - from
-    if (bytes > maxLineBytes) throw tooLarge()
+    if (bytes > maxLineBytes) throw tooLarge(maxLineBytes)
   }
   if (bytes > 0) yield line()
 }
 
 /** The pieces of a body; one that does not come in time ends the connection. */
-async function* piecesOf(c: HttpContext, clock: Clock, { isWhole }: { isWhole: boolean }): AsyncIterable<Buffer> {
+async function* piecesOf(
+  c: HttpContext,
+  clock: Clock,
+  { isWhole, timeout }: { isWhole: boolean; timeout: Millis },
+): AsyncIterable<Buffer> {
   const { incoming } = c.env
   const read = new AbortController()
   let waiting = new AbortController()
   const watch = () => {
     const signal = AbortSignal.any([read.signal, waiting.signal])
-    void clock.sleep(bodyTimeout, signal).then(() => signal.aborted || incoming.destroy(new Error('too slow')))
+    void clock.sleep(timeout, signal).then(() => signal.aborted || incoming.destroy(new Error('too slow')))
   }
   watch()
   try {
@@ -90,9 +105,10 @@ function clientGone(cause: unknown): HeddleError {
   })
 }
 
-function tooLarge(): UsageError {
+function tooLarge(bytes: number): UsageError {
+  const size = bytes < 1024 * 1024 ? `${bytes / 1024} kB` : `${bytes / 1024 / 1024} MB`
   return new UsageError(
-    `the body is larger than ${maxBodyBytes / 1024 / 1024} MB`,
+    `the body is larger than ${size}`,
     'put what is long into a file, and name the file',
     'too_large',
   )

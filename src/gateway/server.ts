@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Heddle } from '../api/heddle.ts'
 import { owner } from '../domain/access/principal.ts'
@@ -10,30 +10,43 @@ import { defaultFollowerLimits, type Follower, type FollowerLimits } from './fol
 import { routes } from './http.ts'
 import { liveTexts } from './live-texts.ts'
 import { placeSocket, type SocketFolders } from './socket-place.ts'
+import { bearerToken } from './web/credential.ts'
+import { serveWeb, type WebSettings } from './web/web-server.ts'
 
 const headersTimeout: Millis = 5_000
 
 export interface ServerSettings extends SocketFolders {
-  health: Omit<Health, 'ok'>
+  health: Omit<Health, 'ok' | 'url'>
   clock: Clock
   followerLimits?: FollowerLimits
+  /** Where to serve the page and the routes over TCP; nowhere if left out. */
+  web?: WebSettings
   onError(error: unknown): void
 }
 
 export interface Server {
   path: string
+  /** Address of the page, if there is one. */
+  url: string | null
   /** Accepts no more connections, closes the open ones, and removes the socket. */
   stop(): Promise<void>
 }
 
-/** Serves on a unix socket that only this user can open. Nothing listens on a network. */
+/** Serves on a unix socket that only this user can open and, if asked to, over TCP to those who prove who they are. */
 export async function serve(heddle: Heddle, settings: ServerSettings): Promise<Server> {
   const { clock, onError, followerLimits = defaultFollowerLimits } = settings
   const hub = await EventHub.open(heddle.as(owner), clock)
   const live = liveTexts(heddle, hub)
   const followers = new Set<Follower>()
-  const health = { ok: true as const, ...settings.health }
-  const http = routes({ heddle, health, clock, hub, live, followerLimits, onError, followers })
+  const health: Health = { ok: true, ...settings.health, url: null }
+  const context = { heddle, health, clock, hub, live, followerLimits, onError, followers }
+  const senderOf = async ({ headers }: IncomingMessage) => {
+    const token = bearerToken(headers.authorization)
+    return { token, principal: await heddle.identify(token) }
+  }
+  const web = settings.web && (await serveWeb(context, settings.web))
+  health.url = web?.url ?? null
+  const http = routes({ ...context, senderOf })
   const server = createServer(
     {
       headersTimeout: headersTimeout,
@@ -52,6 +65,7 @@ export async function serve(heddle: Heddle, settings: ServerSettings): Promise<S
   server.on('error', onError)
   return {
     path: socket.path,
+    url: health.url,
     async stop() {
       socket.remove()
       live.stop()
@@ -60,7 +74,7 @@ export async function serve(heddle: Heddle, settings: ServerSettings): Promise<S
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
-      await closed
+      await Promise.all([closed, web?.stop()])
     },
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { eventJson } from './event-json.ts'
 import type { Follower, FollowerMessage } from './follower.ts'
 
 /** Sends a follower's messages as server-sent events, with backpressure. Must not throw. */
@@ -30,7 +31,7 @@ export async function streamTo(
 function encodeSse(sent: FollowerMessage): string {
   switch (sent.kind) {
     case 'event':
-      return `id: ${sent.event.cursor}\ndata: ${JSON.stringify(sent.event)}\n\n`
+      return `id: ${sent.event.cursor}\ndata: ${eventJson(sent.event)}\n\n`
     case 'live':
       return `event: live\ndata: ${JSON.stringify(sent.delta)}\n\n`
     case 'dropped':

@@ -21,6 +21,8 @@ export function withRealFolders(app: App, own: OwnFolders): App {
     renameSession: async (folder, ...rest) => app.renameSession(await real(folder), ...rest),
     archiveSession: async (folder, ...rest) => app.archiveSession(await real(folder), ...rest),
     log: async (folder, query) => app.log(await real(folder), query),
+    turnWindow: async (folder, query) => app.turnWindow(await real(folder), query),
+    turnTree: async (query) => app.turnTree(await filtered(query)),
     context: async (folder, of) => app.context(await real(folder), of),
     show: async (folder, reference) => app.show(await real(folder), reference),
     why: async (folder, ...rest) => app.why(await real(folder), ...rest),

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isCode, removeOldDrafts, renameDurably, toFileError, writeDraft } from '../config/files.ts'
+import { changeTexts } from '../config/secrets.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 
 const secretName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
@@ -79,6 +80,43 @@ export function secretReader(folder: string): (name: string) => string | undefin
       )
     }
   }
+}
+
+/** Shorter values are in many texts that have nothing to do with the secret. */
+const minMarked = 4
+
+/**
+ * Marks the values of stored secrets in plain data, as `[secret:NAME]`: what leaves the home has the name and never the
+ * value. Notices at once when secrets change.
+ */
+export function secretMarker(folder: string): <T>(value: T) => T {
+  let read: { at: number; marks: [value: RegExp, mark: string][] } = { at: -1, marks: [] }
+  return (value) => {
+    const at = changeTime(folder)
+    if (at !== read.at) read = { at, marks: at === 0 ? [] : marksOf(folder) }
+    if (read.marks.length === 0) return value
+    return changeTexts(value, (text) => read.marks.reduce((shown, [found, mark]) => shown.replace(found, mark), text))
+  }
+}
+
+/** When a secret was last stored or removed; 0 if there is none. */
+function changeTime(folder: string): number {
+  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+function marksOf(folder: string): [RegExp, string][] {
+  const find = secretReader(folder)
+  const secrets = readdirSync(folder)
+    .filter((name) => secretName.test(name))
+    .map((name) => ({ name, value: find(name) ?? '' }))
+    .filter(({ value }) => value.length >= minMarked)
+  // Longest first: one secret may be a part of another.
+  return secrets
+    .sort((a, b) => b.value.length - a.value.length)
+    .map(({ name, value }) => [
+      new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(value)}(?![\\p{L}\\p{N}])`, 'gu'),
+      `[secret:${name}]`,
+    ])
 }
 
 function checkName(name: string): void {

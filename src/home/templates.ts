@@ -146,6 +146,20 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #webhooks:
 #  #ops: { url: https://example.com/hook, secret: "\${secret:ops}" }
 
+# The page that heddle open shows, and the door for other machines.
+# port: 7433, or a free one near it; with this line exactly this one.
+# hosts: names under which it is reached, such as [heddle.example.org].
+# bind: only an address with tls may be reached from other machines.
+# tls: certificate and key, PEM. allowPlain: a proxy before it has TLS.
+#http:
+#  enabled: true
+#  bind: 127.0.0.1
+#  #port: 7433
+#  hosts: []
+#  #tls: { cert: ~/heddle-cert.pem, key: ~/heddle-key.pem }
+#  allowPlain: false
+#  requestsPerSecond: 200
+
 # Days for which events, ended fires of jobs and sent messages are kept.
 # Turns and results stay.
 #retention:

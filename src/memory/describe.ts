@@ -1,12 +1,13 @@
-import type { MemoryLine, MemoryView, RecalledMemoryView } from '../api/views/memory.ts'
+import type { MemoryLine, MemoryView, RecalledMemoryView, SimilarMemory } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
-import { type Memory, memoryWeight } from '../domain/memory.ts'
+import { type Memory, memoryWeight, savedDay } from '../domain/memory.ts'
 import { findMemory, isArchived, supersededBy } from '../store/knowledge/memories.ts'
 import { memoryRecallsIn, runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
-import { narrativesCitingSince } from '../store/knowledge/narrative-chain.ts'
+import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
 import type { Reading } from '../store/store.ts'
+import { memoriesLike, similarTo } from './similar.ts'
 
 /** Memory for a list; without the rank of a search it has its own weight as rank. */
 export function memoryLine(memory: Memory, now: Millis, rank = memoryWeight(memory, now)): MemoryLine {
@@ -36,7 +37,7 @@ export async function describeMemory(rows: Reading, id: string, now: Millis): Pr
   const replacedBy = await currentMemory(rows, memory)
   const older = await olderMemories(rows, memory.id)
   const all = [memory, ...older]
-  const narratives = await Promise.all(all.map(({ id, narrativeId }) => narrativesCitingSince(rows, id, narrativeId)))
+  const narratives = await Promise.all(all.map(({ id }) => narrativesBasedOn(rows, id)))
   const runs = await Promise.all(all.map(({ id }) => runsRecallingMemory(rows, id)))
   return {
     kind: 'memory',
@@ -54,6 +55,11 @@ export async function describeMemory(rows: Reading, id: string, now: Millis): Pr
     }),
     ...(forgottenAt !== null && { forgottenAt: new Date(forgottenAt).toISOString() }),
     older: older.map(({ id, content }) => ({ id, content })),
+    near: await similarMemories(
+      rows,
+      memory,
+      all.map(({ id }) => id),
+    ),
     narratives: [...new Set(narratives.flat())].sort((a, b) => a - b),
     runs: [...new Set(runs.flat())].sort(),
     ...((await isArchived(rows, memory.id)) && { archived: true as const }),
@@ -69,6 +75,16 @@ export async function remindedOf(rows: Reading, runId: string): Promise<Recalled
       return { id: memoryId, rank: Number(rank.toFixed(3)), words, content: memory?.content ?? '' }
     }),
   )
+}
+
+/** Other active memories that may say the same. */
+export async function similarMemories(
+  rows: Reading,
+  { content }: Memory,
+  besides: readonly number[],
+): Promise<SimilarMemory[]> {
+  const others = (await memoriesLike(rows, content)).filter(({ id }) => !besides.includes(id))
+  return similarTo(content, others).map((each) => ({ id: each.id, content: each.content, day: savedDay(each) }))
 }
 
 /** Newest memory that replaced this one, directly or not. */

@@ -34,6 +34,8 @@ const sameModelSimilarity = 0.95
 interface EmbeddingContext {
   store: Store
   clock: Clock
+  /** Marks secrets in what is sent to the embedder. */
+  markSecrets?<T>(value: T): T
 }
 
 /**
@@ -140,7 +142,9 @@ export class EmbeddingPasses {
 
   async #embedBatch(stored: StoredEmbedder, memories: { id: number; content: string }[]): Promise<void> {
     if (memories.length === 0) return
-    const vectors = await this.#embed(memories.map(({ content }) => content)).catch((error) => {
+    const texts = memories.map(({ content }) => content)
+    const { markSecrets = (value) => value } = this.#context
+    const vectors = await this.#embed(markSecrets(texts)).catch((error) => {
       if (!isTextFailure(error)) throw error
       return error as HeddleError
     })

@@ -1,35 +1,41 @@
 import type { ForgetResult } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
+import type { Memory } from '../domain/memory.ts'
 import { findMemory, lockMemories, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
-import { narrativesCiting } from '../store/knowledge/narratives.ts'
+import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
 import type { Reading, Tx } from '../store/store.ts'
+import { similarMemories } from './describe.ts'
 
 /**
- * Forgets a memory, also a replaced one, and reports what was based on it. The memories that it replaced stay readable
- * unless `older` is set.
+ * Forgets a memory, also a replaced one, and reports what was based on it and what still says something similar. The
+ * memories that it replaced stay readable unless `older` is set.
  */
 export async function forget(tx: Tx, id: number, now: Millis, { older = false } = {}): Promise<ForgetResult> {
   await lockMemories(tx)
-  await assertNotForgotten(tx, id)
+  const memory = await getKnownMemory(tx, id)
   const replaced = await replacedMemoriesOf(tx, id)
   const forgotten = [id, ...(older ? replaced : [])]
+  const near = await similarMemories(tx, memory, forgotten)
+  const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
   for (const each of forgotten) await wipeMemory(tx, each, now)
   return {
     id,
-    narratives: sortedUnique(await Promise.all(forgotten.map((each) => narrativesCiting(tx, each)))),
+    narratives: sortedUnique(narratives),
     older: older ? replaced : [],
     kept: older ? [] : replaced,
     runs: sortedUnique(await Promise.all(forgotten.map((each) => runsRecallingMemory(tx, each)))),
+    near,
   }
 }
 
-async function assertNotForgotten(rows: Reading, id: number): Promise<void> {
+async function getKnownMemory(rows: Reading, id: number): Promise<Memory> {
   const memory = await findMemory(rows, id)
   if (!memory) throw new UsageError(`there is no memory ${id}`, 'heddle memory lists them', 'not_found')
   if (memory.forgottenAt !== null)
     throw new UsageError(`memory:${id} was forgotten`, 'heddle memory lists them', 'forgotten')
+  return memory
 }
 
 /** All memories that it replaced, directly or not, that are not forgotten. */

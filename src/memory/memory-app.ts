@@ -19,17 +19,18 @@ const embedderTimeout = 5000
 const own: Label = { integrity: 'trusted', sources: [] }
 
 /** Memory commands of the user. */
-export function memoryApp({ store, clock, meaning }: MemoryAppContext, maxMemories: number): MemoryApp {
+export function memoryApp(context: MemoryAppContext, maxMemories: number): MemoryApp {
+  const { store, clock, meaning, markSecrets = (value) => value } = context
   return {
     narratives: (query) => store.read((rows) => viewNarratives(rows, query)),
     memories: ({ limit, all = false }) =>
       store.read(async (rows) => {
         const line = (memory: Memory) => memoryLine(memory, clock.now())
         const archived = all ? await listArchived(rows, { limit }) : []
-        return [
+        return markSecrets([
           ...(await listMemories(rows, { limit })).map(line),
           ...archived.map((memory) => ({ ...line(memory), archived: true as const })),
-        ]
+        ])
       }),
     async searchMemories(question, { limit }) {
       const matches = await meaning?.of(question, embedderTimeout)
@@ -39,29 +40,36 @@ export function memoryApp({ store, clock, meaning }: MemoryAppContext, maxMemori
         words,
         ...(near !== undefined && { meaning: Number(near.toFixed(3)) }),
       }))
-      return { memories, ...(matches?.trouble !== undefined && { wordsOnly: matches.trouble }) }
+      return { memories: markSecrets(memories), ...(matches?.trouble !== undefined && { wordsOnly: matches.trouble }) }
     },
-    remember: (draft) =>
-      store.write('submit', async (tx) =>
-        describeKept(
-          tx,
-          await remember(tx, { ...draft, source: 'user', label: own }, clock.now(), maxMemories),
-          clock.now(),
+    remember: async (draft) =>
+      markSecrets(
+        await store.write('submit', async (tx) =>
+          describeKept(
+            tx,
+            await remember(tx, { ...draft, source: 'user', label: own }, clock.now(), maxMemories),
+            clock.now(),
+          ),
         ),
       ),
-    changeMemory: (id, change) =>
-      store.write('submit', async (tx) => {
+    changeMemory: async (id, change) => {
+      const kept = await store.write('submit', async (tx) => {
         const now = clock.now()
         // Editing an untrusted memory does not make it trusted.
         const label = joinLabels([(await getActiveMemory(tx, id)).label, own])
         return describeKept(tx, await rewrite(tx, id, change, { source: 'user', label }, now, maxMemories), now)
-      }),
-    trustMemory: (id) =>
-      store.write('submit', async (tx) =>
-        describeKept(tx, await trustMemory(tx, id, clock.now(), maxMemories), clock.now()),
+      })
+      return markSecrets(kept)
+    },
+    trustMemory: async (id) =>
+      markSecrets(
+        await store.write('submit', async (tx) =>
+          describeKept(tx, await trustMemory(tx, id, clock.now(), maxMemories), clock.now()),
+        ),
       ),
-    forgetMemory: (id, options) => store.write('submit', (tx) => forget(tx, id, clock.now(), options)),
-    exportMemories: (options) => exportMemories(store, clock.now(), options),
+    forgetMemory: async (id, options) =>
+      markSecrets(await store.write('submit', (tx) => forget(tx, id, clock.now(), options))),
+    exportMemories: (options) => exportMemories(store, clock.now(), { ...options, markSecrets }),
     importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now(), maxMemories }),
   }
 }
@@ -70,6 +78,8 @@ interface MemoryAppContext {
   store: Store
   clock: Clock
   meaning?: SemanticIndex
+  /** Marks secrets in what is shown and exported. */
+  markSecrets?<T>(value: T): T
 }
 
 async function describeKept(rows: Reading, result: StoredMemory, now: number): Promise<RememberResult> {

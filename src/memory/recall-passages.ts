@@ -1,7 +1,7 @@
 import type { PassageMatch, RecalledPassageView } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { memoryWeight } from '../domain/memory.ts'
-import { searchWords } from '../domain/text/words.ts'
+import { questionTerms } from '../domain/text/question.ts'
 import { countPassages, type FoundPassage, passagesOf } from '../store/knowledge/home-files.ts'
 import { searchPassages } from '../store/knowledge/memory-search.ts'
 import { passageRecallsIn } from '../store/knowledge/passage-recalls.ts'
@@ -33,7 +33,7 @@ export async function recallPassages(
   if (own === 0) return []
   // Homes that share the database share the index of words: as many more are fetched as belong to others.
   const fetched = Math.min(maxFetched, Math.ceil((Math.max(limit, minFetched) * all) / own))
-  const hits = await searchPassages(rows, searchWords(question), all, fetched)
+  const hits = await searchPassages(rows, questionTerms(question), all, fetched)
   const found = await passagesOf(
     rows,
     hits.map(({ id }) => id),

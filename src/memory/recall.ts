@@ -1,7 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import { isUntrusted } from '../domain/label.ts'
 import { type Memory, memoryWeight } from '../domain/memory.ts'
-import { searchWords } from '../domain/text/words.ts'
+import { questionTerms } from '../domain/text/question.ts'
 import { memoriesOf, newestMemory } from '../store/knowledge/memories.ts'
 import { searchMemories, searchTrustedMemories } from '../store/knowledge/memory-search.ts'
 import type { Reading } from '../store/store.ts'
@@ -65,7 +65,7 @@ async function recallFrom(
 ): Promise<RecalledMemory[]> {
   const total = await newestMemory(rows)
   if (total === undefined) return []
-  const hits = await search(rows, searchWords(question), total, Math.max(limit, minFetched))
+  const hits = await search(rows, questionTerms(question), total, Math.max(limit, minFetched))
   const merged = matches ? byWordsAndMeaning(hits, matches.near) : byWords(hits)
   const found = await memoriesOf(
     rows,

@@ -2,8 +2,7 @@ import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import { isUntrusted, type Label } from '../domain/label.ts'
 import type { Memory, MemoryDraft } from '../domain/memory.ts'
-import { foldStatement, looksAlike } from '../domain/statement.ts'
-import { wordsIn } from '../domain/text/words.ts'
+import { foldStatement } from '../domain/statement.ts'
 import {
   addScore,
   archiveMemories,
@@ -11,19 +10,13 @@ import {
   findMemory,
   insertMemory,
   lockMemories,
-  memoriesOf,
-  newestMemory,
   retagMemory,
   supersede,
   unarchiveMemory,
 } from '../store/knowledge/memories.ts'
-import { searchMemories } from '../store/knowledge/memory-search.ts'
 import type { Reading, Tx } from '../store/store.ts'
+import { memoriesLike, similarTo } from './similar.ts'
 
-/** Max search hits that a new statement is compared with: an equal one shares all words and is among the first. */
-const maxCompared = 50
-/** Max similar memories that are reported. */
-const maxNear = 12
 const maxLength = 20_000
 /** Memories archived at once when there are too many. */
 const archiveBatch = 100
@@ -99,7 +92,7 @@ async function keep(
 ): Promise<StoredMemory> {
   const { content } = draft
   const isDraftUntrusted = isUntrusted(draft.label)
-  const found = (await searchLike(tx, content)).filter(({ id }) => id !== replaced?.id)
+  const found = (await memoriesLike(tx, content)).filter(({ id }) => id !== replaced?.id)
   const folded = foldStatement(content)
   const equal = found.filter((each) => foldStatement(each.content) === folded)
   const candidates = replaced?.content === content ? [replaced, ...equal] : equal
@@ -116,9 +109,10 @@ async function keep(
   if (!same && id % archiveBatch === 0 && (await countMemories(tx)) > maxMemories)
     await archiveMemories(tx, archiveBatch)
   if (same) return { id, content: same.content, isMerged: true, superseded, near: [] }
-  const near = found
-    .filter((each) => !untrustedEqual.includes(each) && looksAlike(each.content, content))
-    .slice(0, maxNear)
+  const near = similarTo(
+    content,
+    found.filter((each) => !untrustedEqual.includes(each)),
+  )
   return { id, content, isMerged: false, superseded, near }
 }
 
@@ -172,15 +166,4 @@ async function addTags(tx: Tx, same: Memory, draft: MemoryDraft): Promise<void> 
   const keywords = [...new Set([...same.keywords, ...(draft.keywords ?? [])])]
   if (tags.length > same.tags.length || keywords.length > same.keywords.length)
     await retagMemory(tx, { ...same, tags, keywords })
-}
-
-async function searchLike(rows: Reading, content: string): Promise<Memory[]> {
-  const total = await newestMemory(rows)
-  if (total === undefined) return []
-  const hits = await searchMemories(rows, wordsIn(content), total, maxCompared)
-  const found = await memoriesOf(
-    rows,
-    hits.map(({ id }) => id),
-  )
-  return hits.flatMap(({ id }) => found.get(id) ?? [])
 }

@@ -21,13 +21,18 @@ const pageSize = 200
 /** Max similar memories to compare with. */
 const maxCompared = 12
 
-/** Exports active memories as markdown, newest first, in chunks; with `all` the archive follows. */
-export async function* exportMemories(store: Store, now: Millis, { all = false } = {}): AsyncIterable<string> {
+/** Exports active memories as markdown, newest first, in chunks, without values of secrets; with `all` the archive follows. */
+export async function* exportMemories(
+  store: Store,
+  now: Millis,
+  { all = false, markSecrets }: { all?: boolean; markSecrets<T>(value: T): T },
+): AsyncIterable<string> {
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
   yield fileHead({ home, exportedAt: now })
-  for await (const memory of pageByPage(store, listMemories)) yield memorySection(memory)
+  for await (const memory of pageByPage(store, listMemories)) yield memorySection(markSecrets(memory))
   if (!all) return
-  for await (const memory of pageByPage(store, listArchived)) yield memorySection(memory, { isArchived: true })
+  for await (const memory of pageByPage(store, listArchived))
+    yield memorySection(markSecrets(memory), { isArchived: true })
 }
 
 async function* pageByPage(store: Store, list: typeof listMemories): AsyncIterable<Memory> {
@@ -57,23 +62,26 @@ export async function importMemories(
   const drafts = file.memories
     .map((written) => draftOf(written, { name, trust, now, isOurs: home !== null && file.home === home }))
     .reverse()
+  const seen = new Set<string>()
   for (let from = 0; from < drafts.length; from += pageSize) {
     const page = drafts.slice(from, from + pageSize)
     const near = await Promise.all(page.map((draft) => similarExisting(store, draft, now, report.imported)))
     const { ids, archived } = await store.write('import', async (tx) => {
       await lockMemories(tx)
-      const known = await existingContents(
-        tx,
-        page.map(({ content }) => content),
-      )
+      const contents = page.map(({ content }) => content)
+      const known = await existingContents(tx, contents, report.imported[0])
+      const repeated = new Set(seen)
       const written: (number | undefined)[] = []
       for (const draft of page) {
-        written.push(known.has(draft.content) ? undefined : await insertImported(tx, draft))
-        known.add(draft.content)
+        const isKnown = known.has(draft.content) || repeated.has(sameIn(draft))
+        written.push(isKnown ? undefined : await insertImported(tx, draft))
+        repeated.add(sameIn(draft))
       }
       const tooMany = (await countMemories(tx)) - maxMemories
-      return { ids: written, archived: tooMany > 0 ? await archiveMemories(tx, tooMany) : 0 }
+      const first = report.imported[0] ?? written.find((id) => id !== undefined)
+      return { ids: written, archived: tooMany > 0 ? await archiveMemories(tx, tooMany, first) : 0 }
     })
+    for (const draft of page) seen.add(sameIn(draft))
     report.archived += archived
     for (const [at, id] of ids.entries()) {
       if (id === undefined) report.skipped++
@@ -90,6 +98,11 @@ export async function importMemories(
 interface Draft extends ImportedMemory {
   /** The file marks it as trusted, but the user did not. */
   isDistrusted: boolean
+}
+
+/** What makes two sections of one file the same memory: a home may have the same words in its archive, too. */
+function sameIn({ content, label, isArchived = false }: Draft): string {
+  return JSON.stringify([content, label.integrity, isArchived])
 }
 
 function draftOf(

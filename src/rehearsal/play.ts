@@ -1,6 +1,7 @@
 import { presentResults } from './delegate.ts'
 import { failOnRequest } from './fail.ts'
 import { isNarrator, narrate } from './narrate.ts'
+import { stillNotStarted } from './not-started.ts'
 import { coordinate } from './plan/coordinate.ts'
 import { failLine, planParts } from './plan/plan-parts.ts'
 import { findPiece, refusalText } from './repertoire.ts'
@@ -19,8 +20,9 @@ export function playStep(view: ScriptView): ScriptStep {
 
 /** Presents results of sub-agents, and goes on with what a user said in the same turn. */
 function answerAnnouncements(view: ScriptView): ScriptStep | undefined {
-  const presented = presentAnnouncements(view) ?? presentResults(view)
-  if (presented === undefined) return undefined
+  const news = presentAnnouncements(view) ?? presentResults(view)
+  if (news === undefined) return undefined
+  const presented = [news, ...stillNotStarted(view.messages)].join('\n')
   if (!view.isAsked) return { text: presented }
   const step = work(view)
   return 'calls' in step ? step : { text: `${presented}\n\n${step.text}` }

@@ -1,5 +1,6 @@
 import { stripQuotes } from './find.ts'
 import { stripLabel } from './label.ts'
+import { notStartedLine } from './not-started.ts'
 import { refusalIn } from './plan/conversation.ts'
 import { answersOrCalls, type ScriptedCall, type ScriptStep, type ScriptView } from './script-view.ts'
 import { formatCount } from './survey/format-count.ts'
@@ -44,16 +45,37 @@ function spawnStep(view: ScriptView, work: { task: string; label: string }[], wo
   )
   const step = answersOrCalls(view, calls)
   if ('calls' in step) return { text: words, calls: step.calls }
-  const refusals = step.answers.flatMap((text) => refusalIn(text) ?? [])
-  const count = work.length - refusals.length
-  const started = count === 1 ? "I've spawned a sub-agent." : `I've spawned ${count} sub-agents.`
-  const promise = count === 1 ? "I'll let you know when it completes." : "I'll let you know when they complete."
+  const outcomes = step.answers.map((text, at) => ({ text, task: work[at]?.task, why: refusalIn(text) }))
+  const started = outcomes.filter(({ why }) => why === undefined).map(({ text }) => readSpawn(text))
   return {
     text: [
-      ...(count > 0 ? [`${started} ${promise}`] : []),
-      ...[...new Set(refusals)].map((reason) => `I could not spawn ${count > 0 ? 'all' : 'it'}: ${reason}`),
+      ...(started.length > 0 ? [describeSpawns(started)] : []),
+      ...outcomes.flatMap(({ task, why }) => (why === undefined ? [] : [notStartedLine(task, why)])),
     ].join('\n'),
   }
+}
+
+interface SpawnAnswer {
+  runId?: unknown
+  memoryShareMode?: unknown
+}
+
+function readSpawn(text: string): SpawnAnswer {
+  try {
+    return JSON.parse(text) as SpawnAnswer
+  } catch {
+    return {}
+  }
+}
+
+/** Nobody is told of the end of an isolated sub-agent: its result is there to be read. */
+function describeSpawns(started: SpawnAnswer[]): string {
+  const isOne = started.length === 1
+  const spawned = isOne ? "I've spawned a sub-agent." : `I've spawned ${started.length} sub-agents.`
+  if (started.every(({ memoryShareMode }) => memoryShareMode !== 'isolated'))
+    return `${spawned} I'll let you know when ${isOne ? 'it completes' : 'they complete'}.`
+  const look = isOne ? `heddle subagent show ${String(started[0]?.runId)}` : 'heddle subagent history'
+  return `${spawned} ${isOne ? 'It works' : 'They work'} isolated: I am not told of the end. Look for yourself: ${look}`
 }
 
 /** Quotes what the files of the folder say about a topic. */

@@ -45,6 +45,8 @@ export type Builder = Kysely<Tables>
 /** Every difference between SQLite and PostgreSQL, by name. */
 export interface Dialect {
   name: 'sqlite' | 'postgres'
+  /** Whether a transaction excludes every other one: then there is nothing to lock, and no statement is sent for it. */
+  hasOneWriter: boolean
   types: ColumnTypes
   builder: Builder
   /** Claim lock, held until the transaction ends: only one process at a time picks the next run. */
@@ -89,6 +91,7 @@ export interface EventOrder {
 
 export const sqlite: Dialect = {
   name: 'sqlite',
+  hasOneWriter: true,
   types: {
     int: 'INTEGER',
     text: 'TEXT',
@@ -136,6 +139,7 @@ export const sqlite: Dialect = {
 
 export const postgres: Dialect = {
   name: 'postgres',
+  hasOneWriter: false,
   types: {
     int: 'BIGINT',
     // Byte order, so that both databases sort and compare alike.

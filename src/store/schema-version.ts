@@ -13,7 +13,10 @@ import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
 import { searchTables } from './migrations/0031-search.ts'
 import { policies } from './migrations/0032-policies.ts'
 import { runProfiles } from './migrations/0033-run-profiles.ts'
-import { commandChanges } from './migrations/0034-command-changes.ts'
+import { modelsOfSubagents } from './migrations/0034-models-of-subagents.ts'
+import { foldedWords } from './migrations/0035-folded-words.ts'
+import { kindsOfTokens } from './migrations/0036-sign-in.ts'
+import { commandChanges } from './migrations/0037-command-changes.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -70,6 +73,9 @@ export const migrations: readonly Migration[] = [
   searchTables,
   policies,
   runProfiles,
+  modelsOfSubagents,
+  foldedWords,
+  kindsOfTokens,
   commandChanges,
 ]
 

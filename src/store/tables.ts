@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { UserRole } from '../domain/access/principal.ts'
+import type { TokenKind } from '../domain/access/user.ts'
 import type { Answer, Confinement } from '../domain/approval.ts'
 import type { EventKind } from '../domain/event.ts'
 import type { InboxKind } from '../domain/inbox.ts'
@@ -357,13 +358,15 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
   }
   tokens: {
     id: Generated<number>
-    user_id: string
+    /** Null for the owner. */
+    user_id: string | null
     /** SHA-256 of the token, which is not stored. */
     hash: string
     scopes_json: string | null
     created_at: number
     expires_at: number | null
     revoked_at: number | null
+    kind: Generated<TokenKind>
   }
   audit: {
     seq: Generated<number>

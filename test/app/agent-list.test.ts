@@ -53,6 +53,20 @@ describe.each(['coordinator', 'general'] as const)('the prompt of @%s', (agent) 
     expect(names).toEqual(['writer', 'researcher', 'coder', 'code-review', 'project-planner', 'tester'])
   })
 
+  test('has what the file of a user says an agent is for, and so have all lists; tags and profile are those of the entry', async () => {
+    mkdirSync(join(heddle.home, 'agents'), { recursive: true })
+    const file = '---\nname: writer\ndescription: Writes my letters.\ntools: [read_file]\n---\nWrite.\n'
+    writeFileSync(join(heddle.home, 'agents', 'writer.md'), file)
+    expect(await prompt()).toContain('\n- @writer: Writes my letters. [writing, docs]\n')
+    expect(await heddle.agents(folder)).toContainEqual({
+      ...{ name: 'writer', description: 'Writes my letters.', tags: ['writing', 'docs'] },
+    })
+    const { blocks } = await heddle.command(folder, { session: 'main', line: '/agents' })
+    expect(JSON.stringify(blocks)).toContain('["@writer","profile:writer:v1","Writes my letters."]')
+    // The one that is shipped, as before.
+    expect(await prompt()).toContain('\n- @researcher: Finds out what is true and gives its sources.')
+  })
+
   test('has its parts in order: who it is, files of the user, tools, and agents last', async () => {
     mkdirSync(join(heddle.home, 'memory'), { recursive: true })
     for (const name of ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md', 'IDENTITY.md', 'memory/MEMORY.md'])

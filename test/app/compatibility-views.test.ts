@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TaskView } from '../../src/api/views/plan.ts'
 import type { ResultView } from '../../src/api/views/result.ts'
 import type { RunView } from '../../src/api/views/run.ts'
@@ -38,10 +38,11 @@ const never = new AbortController().signal
 
 describe.each(databases)('views for people who query %s', (database) => {
   let home: WorkedHome
-  beforeEach(async () => {
+  // All of them only read.
+  beforeAll(async () => {
     home = await workedHome(database)
   })
-  afterEach(() => home.remove())
+  afterAll(() => home.remove())
 
   test('have the columns of the designs they are named after, in order', async () => {
     for (const view of views) {
@@ -157,7 +158,7 @@ describe.each(databases)('views for people who query %s', (database) => {
           requester_key: 'spawning',
           task: run.asked,
           label: run.asked,
-          model: run.model.requested,
+          model: (await app.subagent(id)).model,
           status: result?.status ?? 'running',
           result: result?.status === 'completed' ? result.output : null,
           error: result === undefined || result.status === 'completed' ? null : result.summary,
@@ -168,6 +169,7 @@ describe.each(databases)('views for people who query %s', (database) => {
       }),
     )
     expect(expected.map(({ status }) => status).sort()).toEqual(['completed', 'failed', 'running'])
+    expect(expected.map(({ model }) => model)).toEqual(['scripted', 'scripted', 'scripted'])
     expect(expected.map(({ task }) => task).sort()).toEqual(['child fails', 'child waits', 'child works'])
     expect(await rowsOf(home.place, 'subagent_runs')).toEqual(byFirst(expected))
   })
@@ -189,7 +191,7 @@ describe.each(databases)('views for people who query %s', (database) => {
 
   test.each(databases)('come back with a backup that is restored into %s', async (other) => {
     const before = await allViews(home.place)
-    const file = join(home.root, 'views.backup')
+    const file = join(home.root, `views-${other}.backup`)
     await home.app.backup(file)
     const { place, remove } = newPlace(other)
     try {

@@ -125,7 +125,9 @@ test("a user starts sessions under labels of its own, never under one that the o
   await open(false)
   const omar = await user('omar', 'operator')
   const badLabel = { code: 'bad_label' }
-  await expect(omar.submit(folder, { session: 'owner:main', content: 'x' })).rejects.toMatchObject(badLabel)
+  await expect(omar.submit(folder, { session: 'owner:main', content: 'x' })).rejects.toMatchObject({
+    code: 'not_found',
+  })
   const { turnId } = await ask(omar, 'hello')
   await expect(omar.fork(folder, { turn: 'main', label: 'owner:side' })).rejects.toMatchObject(badLabel)
   await expect(omar.renameSession(folder, 'main', 'owner:main')).rejects.toMatchObject(badLabel)
@@ -133,6 +135,31 @@ test("a user starts sessions under labels of its own, never under one that the o
   const { session } = await omar.fork(folder, { turn: `turn:${turnId}` })
   expect(session).toMatch(/^user:omar:fork-/)
   expect(await omar.log(folder, { of: session })).toHaveLength(1)
+})
+
+test('a user is answered the same about a session of another and one that does not exist', async () => {
+  await open(false)
+  const omar = await user('omar', 'operator')
+  await ask(await user('ada', 'admin'), 'hello')
+  await ask(heddle, 'hello')
+  const answers = async (label: string) => {
+    const calls = [
+      omar.submit(folder, { session: label, content: 'x' }),
+      omar.setPin(folder, { scope: 'session', agentId: '@writer', session: label }),
+      omar.pins(folder, label),
+      omar.addJob(folder, { every: '1h', event: 'x', session: label }),
+      omar.addJob(folder, { every: '1h', message: 'x', deliver: [`session:${label}`] }),
+    ]
+    const told = await Promise.allSettled(calls)
+    return told.map((each) => (each.status === 'fulfilled' ? 'done' : `${each.reason.code} ${each.reason.message}`))
+  }
+  const named = (told: string[], label: string) => told.map((text) => text.replaceAll(label, 'LABEL'))
+  const [theirs, nobodys] = ['user:ada:main', 'user:nobody:main']
+  const expected = Array.from({ length: 5 }, () => 'not_found there is no session "LABEL" here')
+  expect(named(await answers(theirs), theirs)).toEqual(expected)
+  expect(named(await answers(nobodys), nobodys)).toEqual(expected)
+  expect(named(await answers('owner:main'), 'owner:main')).toEqual(expected)
+  expect(named(await answers('owner:none'), 'owner:none')).toEqual(expected)
 })
 
 test('what a persona is like is for admins and the owner to see, in the list as by its name', async () => {

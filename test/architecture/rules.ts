@@ -14,7 +14,7 @@ export const mayImport: Record<string, readonly string[]> = {
   memory: ['domain', 'api', 'store'],
   engine: ['domain', 'api', 'store', 'tools', 'memory'],
   commands: ['domain', 'api'],
-  gateway: ['domain', 'api'],
+  gateway: ['domain', 'api', 'package-root.ts'],
   config: ['domain', 'file-lock.ts'],
   home: ['domain', 'api', 'config', 'package-root.ts'],
   app: [
@@ -110,7 +110,7 @@ export const network = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dgram)(\/|$)|^undici(\/|$)/,
   moduleUsers: /^src\/(tools\/fetch|models|gateway|testing)\/|^src\/tools\/exec\/sandbox\/self-test\.ts$/,
   globals: /^(fetch|WebSocket|EventSource)$/,
-  globalUsers: /^src\/models\//,
+  globalUsers: /^src\/models\/|^web\/src\/(api|live)\//,
 }
 
 /**
@@ -141,7 +141,7 @@ export const handlesOnly = {
     'src/tools/files/disk.ts': ['src/tools/files/handle.ts'],
     'src/tools/files/handle.ts': [
       'src/tools/call.ts',
-      ...['listing', 'search', 'survey'].map((name) => `src/tools/files/${name}.ts`),
+      ...['listing', 'read-contents', 'search', 'survey'].map((name) => `src/tools/files/${name}.ts`),
       ...['baseline', 'exec-guard', 'hidden-files', 'named-files', 'untrusted-files'].map(
         (name) => `src/tools/guard/${name}.ts`,
       ),

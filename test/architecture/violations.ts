@@ -26,16 +26,18 @@ import type { SourceFile } from './tree.ts'
 export function violations(files: readonly SourceFile[]): string[] {
   const code = files.filter((file) => isCode(file.path)).map(factsOf)
   const source = code.filter((facts) => facts.path.startsWith('src/'))
+  const web = code.filter((facts) => facts.path.startsWith('web/'))
   return [
     ...code.flatMap((facts) => facts.problems.map((problem) => `${facts.path}: ${problem}`)),
     ...source.flatMap(forbiddenImports),
     ...source.filter(({ path }) => layerOf(path) >= 0).flatMap(upwardImports),
-    ...code.filter((facts) => facts.path.startsWith('web/')).flatMap(forbiddenWebImports),
+    ...web.flatMap(forbiddenWebImports),
     ...cycles(code),
     ...namesDeclaredTwice(source),
+    ...namesDeclaredTwice(web.filter(({ path }) => !path.startsWith('web/src/pages/'))),
     ...source.filter(({ path }) => path.startsWith(maxParameters.folder)).flatMap(longLists),
     ...deadExports(code),
-    ...crowdedFolders(source),
+    ...crowdedFolders([...source, ...web]),
     ...files
       .filter(isTooLong)
       .map(({ path }) => `${path}: is longer than ${maxLines} lines; give each idea its own file`),
@@ -43,7 +45,7 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...source.filter(({ path }) => roomOf(path) !== 'store' && path !== lockFile).flatMap(sqlOutsideStore),
     ...source.filter(({ path }) => path !== 'src/system.ts').flatMap(machineOutsidePorts),
     ...source.filter(({ path }) => handlesOnly.rooms.includes(roomOf(path))).flatMap(waysAroundHandles),
-    ...source.flatMap(waysToTheNetwork),
+    ...[...source, ...web].flatMap(waysToTheNetwork),
     ...source.flatMap(usesOfTheProcess),
     ...unlistedNames(files),
   ]
@@ -97,7 +99,9 @@ function isOurs({ target, isFile }: Facts['imports'][number]): boolean {
 
 /** An exported name means one thing in all of src, so that whoever searches for it finds it. */
 function namesDeclaredTwice(source: readonly Facts[]): string[] {
-  const all = source.flatMap(({ path, declares }) => [...new Set(declares)].map((name) => ({ path, name })))
+  const all = source.flatMap(({ path, declares }) =>
+    [...new Set(declares)].filter((name) => name !== 'default').map((name) => ({ path, name })),
+  )
   return [...Map.groupBy(all, ({ name }) => name)].flatMap(([name, [first, ...others]]) =>
     others.map(({ path }) => `${path}: exports ${name}, and so does ${first?.path}`),
   )
@@ -115,7 +119,7 @@ function deadExports(code: readonly Facts[]): string[] {
       takers.set(key, (takers.get(key) ?? new Set()).add(isProgram(path) ? 'program' : 'test'))
     }
   return code
-    .filter(({ path }) => path.startsWith('src/') && !publicFiles.includes(path))
+    .filter(({ path }) => /^(src|web\/src)\//.test(path) && !publicFiles.includes(path))
     .flatMap(({ path, declares, uses }) =>
       [...new Set(declares)]
         .filter((name) => !exportedOnPurpose.has(`${path}#${name}`))
@@ -130,7 +134,7 @@ function deadExports(code: readonly Facts[]): string[] {
 }
 
 function isProgram(path: string): boolean {
-  return path.startsWith('src/') || path.startsWith('bin/')
+  return /^(src|bin|web)\//.test(path)
 }
 
 /** A folder shows one subject; a long list hides it. */

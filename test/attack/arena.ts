@@ -174,7 +174,7 @@ export class Arena {
   }
 
   /** The owner works with every repository in the folder, also with those that were not there before. */
-  async useGit(): Promise<void> {
+  async runGit(): Promise<void> {
     await this.owner(
       `{ ${this.kind === 'around' ? 'echo ../.git; echo ../../.git;' : ''} echo ./.git; find . -name .git -prune; find w -path '*/.git/*' -prune -o -name HEAD -print; } | sort -u |
       while read -r found; do ( cd "$(dirname "$found")" && exec </dev/null && {

@@ -4,7 +4,7 @@ import { attackClasses, checkoutProgram, sampleOf } from './classes.ts'
 import type { ArenaKind } from './ground.ts'
 import { Arenas, runClass } from './run.ts'
 
-// The short form of `npm run attack`: a few tries of each class, all against the same daemons.
+// The short form of `npm run attack`: a few tries of some classes a day, all against the same daemons.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 /** How many tries that share a request, how many that need one of their own, and in which arenas. */
@@ -25,7 +25,7 @@ const program = checkoutProgram()
 const arenas = new Arenas(program)
 afterAll(() => arenas.close())
 
-test.each(attackClasses.map((attack) => [attack.name, attack] as const))(
+test.each(inTurn(attackClasses, 3).map((attack) => [attack.name, attack] as const))(
   'a model that obeys an attacker gets nowhere by %s, and ordinary work goes on',
   async (name, attack) => {
     const [shared, alone, kinds] = samples[name] ?? [0, 0, []]

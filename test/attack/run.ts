@@ -186,7 +186,7 @@ async function tryOnce(each: Try, context: TryContext, arenas: Arenas): Promise<
   arena.arm()
   const told = await made(each, arena, context).catch((error) => ({ escaped: undefined, invalid: messageOf(error) }))
   const changed = arena.breaches()
-  if (each.ownerUsesGit) await arena.useGit()
+  if (each.ownerUsesGit) await arena.runGit()
   const ran = each.ownerUsesGit ? arena.breaches().filter((breach) => breach.startsWith('code ')) : []
   const escaped = [told.escaped, ...changed, ...ran].filter((breach) => breach !== undefined)
   if (escaped.length > 0) return { escaped: [...new Set(escaped)].join('; ') }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { newHeddle, type Terminal, type TestHeddle } from './heddle.ts'
+import { newHeddle, type TestHeddle } from './heddle.ts'
+import type { Terminal } from './played-terminal.ts'
 
 // Each test starts a process on a terminal.
 vi.setConfig({ testTimeout: 120_000 })

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RunLine } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { answerPlainly, callTools, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
-import { newHeddle, type Started, type Terminal, type TestHeddle } from './heddle.ts'
+import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
+import type { Terminal } from './played-terminal.ts'
 
 // Each test starts several processes, one after the other.
 vi.setConfig({ testTimeout: 240_000 })
@@ -55,7 +56,7 @@ afterEach(async () => {
 })
 
 async function talk(options: { env?: NodeJS.ProcessEnv } = {}, ...args: string[]): Promise<Terminal> {
-  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...options.env } }, ...args)
+  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...options.env }, isProcess: true }, ...args)
   terminals.push(terminal)
   await terminal.shows('main> ')
   return terminal

@@ -63,6 +63,68 @@ test('times that never come and active hours that are none are refused before ti
   expect(await refusal('--at', 'in 5 min', '--active', '08:00-09:00')).toEqual([2, '', repeated])
 })
 
+test('a time zone alone changes jobs whose times or active hours are in one, and is refused for others', async () => {
+  const add = (...times: string[]) => heddle().run('cron', 'add', ...times, '--tz', 'Europe/Berlin', '--message', 'x')
+  await add('--every', 'day at 08:30')
+  await add('--every', '30min', '--active', '08:00-22:00')
+  await add('--every', '30min')
+  await add('--at', '2031-02-03T04:05')
+  await add('--on', 'deploy.done')
+  const edit = (id: number) => heddle().json('cron', 'edit', String(id), '--tz', 'Asia/Tokyo')
+  expect(await edit(1)).toMatchObject({ ok: true, timezone: 'Asia/Tokyo' })
+  expect(await edit(2)).toMatchObject({ ok: true, activeHours: '08:00-22:00', timezone: 'Asia/Tokyo' })
+  const { jobs: before } = await heddle().json<{ jobs: object[] }>('cron')
+  const refusal = async (id: number) => {
+    const { code, err } = await heddle().run('cron', 'edit', String(id), '--tz', 'Asia/Tokyo')
+    return [
+      code,
+      ...err
+        .split('\n')
+        .slice(0, 2)
+        .map((line) => line.replace('  → ', '')),
+    ]
+  }
+  expect(await refusal(3)).toEqual([
+    2,
+    'an interval is the same in every time zone',
+    'name times of day as well: --every "day at 08:30", or --active 08:00-22:00',
+  ])
+  expect(await refusal(4)).toEqual([
+    2,
+    'its time is a moment, the same everywhere',
+    'name the time again as well: --at',
+  ])
+  expect(await refusal(5)).toEqual([2, 'it waits for an event, in every time zone', 'name a time as well: --every'])
+  expect(await heddle().json('cron')).toEqual({ jobs: before })
+})
+
+test('a task that becomes news goes to the main session, and news that becomes a task has a session of its own', async () => {
+  const changed = async (...change: string[]) => {
+    const { session, payload } = await heddle().json<{ session: string; payload: string }>(
+      'cron',
+      'edit',
+      '1',
+      ...change,
+    )
+    return [payload, session]
+  }
+  await heddle().run('cron', 'add', '--every', '1h', '--message', 'look')
+  expect(await changed('--event', 'news')).toEqual(['systemEvent', 'main'])
+  expect(await changed('--event', 'more news')).toEqual(['systemEvent', 'main'])
+  expect(await changed('--message', 'look')).toEqual(['agentTurn', 'isolated'])
+  expect(await changed('--event', 'news', '--session', 'isolated')).toEqual(['systemEvent', 'isolated'])
+  expect(await changed('--message', 'look', '--session', 'side')).toEqual(['agentTurn', 'side'])
+  expect(await changed('--event', 'news')).toEqual(['systemEvent', 'side'])
+})
+
+test('a job that does not exist has no history, in the words of every other command', async () => {
+  await heddle().run('cron', 'add', '--every', '1h', '--message', 'look')
+  const unknown = await heddle().run('cron', 'history', '99')
+  expect(unknown).toMatchObject({ code: 1, out: '' })
+  expect(unknown.err).toBe((await heddle().run('cron', 'rm', '99')).err)
+  expect((await heddle().run('cron', 'history', '1')).out).toContain('job 1 has not fired yet')
+})
+
 test('a job for a session that nobody can make is refused, and so is such a delivery', async () => {
   const refusal = async (...where: string[]) => {
     const { code, err } = await heddle().run('cron', 'add', '--every', '1h', '--message', 'x', ...where)

@@ -2,10 +2,11 @@ import { Command } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ActionRunner } from '../../src/cli/command.ts'
 import { commandsFor } from '../../src/cli/commands.ts'
+import { inTurn } from '../setup/long.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 import { steady } from './steady.ts'
 
-/** How each command is called: most other tests run commands in their own process, so each is started here once. */
+/** How each command is called: most other tests run commands in their own process, so each is started here, in its turn. */
 const calls: Record<string, string[]> = {
   chat: ['chat', '--model', 'gone'],
   ask: ['ask', 'which port?'],
@@ -71,12 +72,12 @@ test('every command is called below', async () => {
   const program = new Command('heddle')
   const run: ActionRunner = () => async () => undefined
   for (const register of await commandsFor([])) register(program, run)
-  // A daemon is a process of its own in every test that has one.
-  const others = program.commands.map((command) => command.name()).filter((name) => name !== 'up')
+  // A daemon is a process of its own in every test that has one, and `open` starts one.
+  const others = program.commands.map((command) => command.name()).filter((name) => !['up', 'open'].includes(name))
   expect(Object.keys(calls).toSorted()).toEqual(others.toSorted())
 })
 
-test.each(Object.entries(calls))('%s as a process says what it says within one', async (_name, args) => {
+test.each(inTurn(Object.entries(calls), 12))('%s as a process says what it says within one', async (_name, args) => {
   const input = 'a line\n'
   const [alone, inside] = await Promise.all([
     started.runWith({ input, isProcess: true }, ...args),

@@ -106,6 +106,7 @@ const withOptions: Record<string, string[]> = {
   'models add': ['--model', 'tiny'],
   'tasks edit': ['--agent', 'coder'],
   'users set': ['--role', 'admin'],
+  'tokens create': ['--user', 'mia'],
   'cron add': ['--every', '1h', '--message', 'what is new?'],
   'cron edit': ['--every', '2h'],
 }
@@ -127,6 +128,8 @@ const usual: Record<string, string> = {
   'append --model': 'tiny',
   'personas set --model': 'tiny',
   'tokens create --user': 'mia',
+  'open --user': 'mia',
+  '--port': '0',
   'tokens create --scope': 'ask,read',
   'ask --session': 'second-try',
   'ask --agent': 'general',

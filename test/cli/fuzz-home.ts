@@ -10,6 +10,9 @@ import { runInProcess } from './in-process.ts'
 import { InterruptedSignals } from './interrupted-signals.ts'
 import { steady } from './steady.ts'
 
+/** `heddle open` would start daemons that outlive the test. */
+const noPage = 'http: { enabled: false }\n'
+
 const places = ['home', 'folder', 'elsewhere']
 
 /** What a call in the prepared home can name. */
@@ -95,14 +98,14 @@ const capable: ProviderRule = ({ messages }) => {
 async function fill({ home, folder, run, runWith, json }: TestHeddle, url: string): Promise<Omit<Facts, 'URL'>> {
   await run('init')
   const model = `models:\n  tiny: { provider: openai-compatible, baseURL: "${url}", model: tiny }\n`
-  writeFileSync(join(home, 'heddle.yaml'), `${model}agent: { model: rehearsal }\n`)
+  writeFileSync(join(home, 'heddle.yaml'), `${model}agent: { model: rehearsal }\n${noPage}`)
   const elsewhere = join(home, '../elsewhere')
   for (const place of [folder, elsewhere]) {
     mkdirSync(join(place, 'src'), { recursive: true })
     writeFileSync(join(place, 'src/one.ts'), 'export const one = 1 // TODO\n')
   }
   writeFileSync(join(folder, 'soul.md'), 'You are calm.\n')
-  writeFileSync(join(folder, 'other.yaml'), `${model}agents: { maxConcurrent: 7 }\n`)
+  writeFileSync(join(folder, 'other.yaml'), `${model}agents: { maxConcurrent: 7 }\n${noPage}`)
   const { turnId } = await json<{ turnId: string }>('append', '--user', 'which port?', '--assistant', '8080')
   await run('append', '--user', 'and in production?', '--assistant', '443')
   await run('append', '--assistant', 'ports 8080 and 443', '--compact-to', '1')

@@ -22,6 +22,8 @@ const elsewhere: Record<string, string> = {
   '--expect': 'it is at that version',
   'agents pin --session': 'without a scope the session main is meant',
   'agents unpin --session': 'without a scope the session main is meant',
+  'up --port': 'this home has no page',
+  'up --no-http': 'this home has no page',
   '--today': 'everything in this home is of today',
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import {
   type Addition,
   type Called,
@@ -14,11 +15,16 @@ import {
 import { type FuzzHome, prepareFuzzHome } from './fuzz-home.ts'
 import { Judge } from './fuzz-judge.ts'
 
-/** `FUZZ_ROUNDS=<number>`: every line there is, and so many made at random; otherwise a few for each command. */
+/** `FUZZ_ROUNDS=<number>`: every line there is, and so many made at random; otherwise a few for some commands a day. */
 const rounds = process.env['FUZZ_ROUNDS']
 const linesPerCommand = rounds === undefined ? 2 : Number.POSITIVE_INFINITY
 const seed = Number(process.env['SEED'] ?? 1)
 const forLong = { timeout: rounds === undefined ? 120_000 : 10 ** 9 }
+
+/** The commands whose turn it is. */
+function commandsToday(): Called[] {
+  return rounds === undefined ? inTurn(commands, Math.ceil(commands.length / 5)) : commands
+}
 
 let home: FuzzHome
 let program: Command
@@ -33,13 +39,13 @@ beforeAll(async () => {
 afterAll(() => home.remove())
 
 test('what is no command line is refused by every command, and nothing is changed', forLong, async () => {
-  for (const called of commands)
+  for (const called of commandsToday())
     for (const [parts, code] of chosen(wrongLines(called), 3 * linesPerCommand)) await judge.mustRefuse(parts, code)
   expect(judge.takeFailures()).toEqual([])
 })
 
 test('every option and every two of them are honoured, or refused', forLong, async () => {
-  for (const called of commands) {
+  for (const called of commandsToday()) {
     const pairs = called.additions.flatMap((one, at) => called.additions.slice(at + 1).map((other) => [one, other]))
     const all = [...called.additions.map((each) => [each]), ...pairs]
     for (const some of chosen(all, linesPerCommand / 2)) await judge.mustHonour(called, some)
@@ -49,7 +55,7 @@ test('every option and every two of them are honoured, or refused', forLong, asy
 
 test('a value that nobody means is refused or does what it says', forLong, async () => {
   const values = meaninglessValues(home.facts)
-  for (const called of commands) {
+  for (const called of commandsToday()) {
     const inOptions = called.options
       .filter(({ required }) => required)
       .flatMap((option) => values.map((value) => () => judge.mustHonour(called, [withValue(option.long ?? '', value)])))
@@ -82,7 +88,7 @@ test('lines made at random are refused or do what they say', forLong, async () =
     const failures = judge.takeFailures()
     if (failures.length > 0) throw new Error(failures.join('\n'))
   })
-  const found = await fc.check(property, { seed, numRuns: Number(rounds ?? 20) })
+  const found = await fc.check(property, { seed, numRuns: Number(rounds ?? 10) })
   if (found.failed) throw new Error(`SEED=${found.seed} npm run fuzz\n${found.errorInstance}`)
 })
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { builtHeddle } from '../setup/built-heddle.ts'
 import { node } from '../setup/node.ts'
 import { runInProcess } from './in-process.ts'
+import { playTerminal, type Terminal } from './played-terminal.ts'
 
 /** The launcher of the program that processes are started from. */
 export const bin = await builtHeddle()
@@ -27,6 +28,12 @@ interface RunOptions {
   isProcess?: boolean
 }
 
+interface TerminalOptions {
+  env?: NodeJS.ProcessEnv
+  /** Starts a process on a terminal of the system: for signals, exits, echo and crashes; a crash always does. */
+  isProcess?: boolean
+}
+
 /** Heddle in a home and a folder of its own. */
 export interface TestHeddle {
   home: string
@@ -39,9 +46,9 @@ export interface TestHeddle {
   /** Starts a command that stays. */
   start(...args: string[]): Started
   startWith(options: { env?: NodeJS.ProcessEnv; cwd?: string }, ...args: string[]): Started
-  /** Starts a command on a terminal of its own. */
+  /** Starts a command on a terminal that is played in this process, unless told otherwise. */
   terminal(...args: string[]): Terminal
-  terminalWith(options: { env?: NodeJS.ProcessEnv }, ...args: string[]): Terminal
+  terminalWith(options: TerminalOptions, ...args: string[]): Terminal
   remove(): void
 }
 
@@ -51,14 +58,6 @@ export interface Started {
   /** Resolves when this text has come on stderr, or all that has come is as wanted. */
   says(what: string | ((said: string) => boolean)): Promise<void>
   stop(signal: NodeJS.Signals): void
-  ended: Promise<Spoken>
-}
-
-/** A command on a terminal: what it shows, colours included, and a keyboard. */
-export interface Terminal {
-  /** Resolves when this text has come, after whatever was waited for before it. */
-  shows(text: string): Promise<void>
-  type(keys: string): void
   ended: Promise<Spoken>
 }
 
@@ -110,6 +109,8 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
     }
   }
   const terminalWith: TestHeddle['terminalWith'] = (options, ...args) => {
+    const { isProcess = options.env?.['HEDDLE_CRASH_AT'] !== undefined } = options
+    if (!isProcess) return playTerminal(to(agent, args), { env: envOf(options.env), cwd: folder })
     const command = [...node, bin, ...to(agent, args)].map((word) => `'${word}'`).join(' ')
     const { child, said, ended } = begin(options, ['script', '-qfec', command, '/dev/null'])
     let seen = 0

@@ -21,6 +21,7 @@ const view: MemoryView = {
   label: { integrity: 'trusted', sources: [] },
   recalledAt: '2026-01-02T00:00:00.000Z',
   older: [],
+  near: [],
   narratives: [],
   runs: [],
 }
@@ -106,7 +107,7 @@ test('a page tells where a memory came from, what it replaced and who was shown 
     'at        2026-01-01T00:00:00.000Z',
     'used      2026-01-02T00:00:00.000Z',
     'shown to  run:000000, run:000001, run:000002, run:000003, run:000004 and 2 more',
-    'cited by  narrative:2',
+    'told in   narrative:2',
     'next      heddle memory edit 12, heddle memory forget 12',
     '',
     'The port is 9090',

@@ -143,7 +143,7 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
     '  it had replaced memory:1: still readable    heddle memory forget 1',
-    '  cited by narrative:1, which is no longer used',
+    '  told in narrative:1, which no session begins with any more',
     `  shown to run:${runId?.slice(-6)}`,
     '  turns are not changed',
     '',
@@ -182,6 +182,29 @@ test('forgetting asks about what it had replaced: no keeps that readable, yes an
   await add('The door has code 1111')
   await heddle.run('memory', 'edit', '4', 'The door has code 2222')
   expect(await heddle.json('memory', 'forget', '5', '--older')).toMatchObject({ id: 5, older: [4], kept: [] })
+})
+
+test('forgetting names what may say the same, asks about each of those, and elsewhere says how to forget it', async () => {
+  await add('The vault code is 993311')
+  await add('Code for the vault: 993311')
+  await add('The vault code is not 993311')
+  await add('Lunch is at noon')
+  const asked = heddle.terminal('memory', 'forget', '1')
+  await asked.shows('forget it permanently? [y/N] ')
+  asked.type('y\n')
+  await asked.shows('similar: memory:3')
+  await asked.shows('forget that too? [y/N] ')
+  asked.type('\n')
+  await asked.shows('similar: memory:2')
+  await asked.shows('forget that too? [y/N] ')
+  asked.type('y\n')
+  await asked.shows('memory:2 is forgotten')
+  await asked.shows('similar, still there: memory:3')
+  await asked.shows('does one say the same?  heddle memory forget 3')
+  expect((await asked.ended).code).toBe(0)
+  expect((await heddle.json<Listed>('memory')).memories.map(({ id }) => id)).toEqual([4, 3])
+  await add('The vault code is 993311')
+  expect(await heddle.json('memory', 'forget', '5', '-y')).toMatchObject({ id: 5, near: [3] })
 })
 
 test('a file for people goes out and comes back, without a word that a terminal obeys', async () => {

@@ -129,4 +129,23 @@ describe.each(databases)('/agents on %s', (database) => {
       send(gateway.app, `/agents register @editor | profile:writer:v1 | ${'x'.repeat(301)}`),
     ).rejects.toMatchObject({ code: 'bad_registry' })
   })
+
+  test('profiles are listed and shown as by heddle profiles, to those who may read them', async () => {
+    const { app, door } = gateway
+    await app.setProfile('profile:poet:v1', { model: { model: 'scripted' }, systemPrompt: 'Rhyme.' })
+    expect(await textOf(door, '/profiles')).toContain('["profile:poet:v1",1,"model scripted"]')
+    const shown = await textOf(door, '/profiles show profile:poet:v1')
+    expect(shown).toContain('{"name":"model","value":"scripted"}')
+    expect(shown).toContain('{"kind":"quote","text":"Rhyme."}')
+    await expect(send(as('mia'), '/profiles')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(send(door, '/profiles show profile:poet:v2')).rejects.toMatchObject({ code: 'profile_unknown' })
+  })
+
+  test('nobody is advised to start a session that only another can have', async () => {
+    const remedy = (app: App, label: string) => send(app, `/switch ${label}`).then(String, (error) => error.remedy)
+    for (const label of ['user:somebody-else:letters', 'cron:7'])
+      expect(await remedy(as('mia'), label)).toBe('/sessions lists them')
+    expect(await remedy(gateway.door, 'user:nobody-at-all:elsewhere')).toBe('/sessions lists them')
+    expect(await remedy(as('mia'), 'elsewhere')).toBe('/sessions lists them; /new elsewhere starts it')
+  })
 })

@@ -10,6 +10,16 @@ test.each(registry.map(({ example, action }) => [example, action]))('%s needs th
 test.each([
   ['/stpo', 'there is no /stpo', 'did you mean /stop? write: /stop'],
   ['/frobnicate', 'there is no /frobnicate', 'write: /help    it lists the commands'],
+  [
+    '/agents frobnicate',
+    'there is no /agents frobnicate',
+    'write: /agents [show|register|unregister|pin|unpin|pins]    /help agents',
+  ],
+  [
+    '/agents shwo',
+    'there is no /agents shwo',
+    'did you mean /agents show? write: /agents show @agent    such as: /agents show @writer',
+  ],
   ['/think lots', 'use one of off, low, medium, high', 'write: /think [level]    such as: /think low'],
   ['/steer', 'the message is missing', 'write: /steer message    such as: /steer use port 8443'],
   ['/switch', 'the label is missing', 'write: /switch label    such as: /switch second-try'],

@@ -48,6 +48,7 @@ const defaults = {
     },
   },
   cron: { maxConcurrent: 4 },
+  http: { enabled: true, bind: '127.0.0.1', hosts: [], allowPlain: false, requestsPerSecond: 200 },
   webhooks: {},
   retention: { eventDays: 30 },
   notify: {},
@@ -312,6 +313,9 @@ test('the guide documents every key with its default, and its examples are valid
   const optional = [
     'agent.model',
     'cron.timezone',
+    'http.port',
+    'http.tls.cert',
+    'http.tls.key',
     'webhooks.*.url',
     'webhooks.*.secret',
     ...['allowAgents', 'model'].map((key) => `agents.defaults.subagents.${key}`),

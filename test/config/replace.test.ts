@@ -21,6 +21,7 @@ import { configProblems, loadConfig } from '../../src/config/config.ts'
 import { keptVersions, replaceConfig } from '../../src/config/replace.ts'
 import { configSet } from '../../src/config/set.ts'
 import { systemClock } from '../../src/system.ts'
+import { inTurn } from '../setup/long.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-replace-')))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
@@ -296,7 +297,7 @@ describe('a process that is killed', () => {
   })
 
   test('at any moment leaves a whole file that is not older than what was acknowledged', async () => {
-    for (let kill = 1; kill <= 8; kill++) {
+    for (const kill of inTurn([1, 2, 3, 4, 5, 6, 7, 8], 2)) {
       const { file, read } = written('# mine\nagents: { maxConcurrent: 1 } # stays\n')
       const child = start(file, 'agents.maxConcurrent', '2', '1000')
       const exit = once(child, 'exit')

@@ -7,6 +7,7 @@ import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { hostOf } from './host.ts'
+import { anyPlace } from './places.ts'
 import type { Passes, Said } from './said.ts'
 import { type Person, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { loggedTools } from './tools.ts'
@@ -46,7 +47,7 @@ const othersAreDone = new Promise((resolve) => process.once('message', resolve))
 const app = await open()
 const work = await app.work(asked.isBound ? { folder, session } : undefined)
 speak({ ready: true })
-const me: Person = { ask, sees, cancel, ...hostOf({ app, folder, heard: asked.heard, speak, insist }) }
+const me: Person = { ask, sees, cancel, schedule, ...hostOf({ app, folder, heard: asked.heard, speak, insist }) }
 await Promise.all(asked.plays.map((part) => scenario[part]?.(me)))
 if (asked.lingers) await othersAreDone
 await quiet()
@@ -62,7 +63,10 @@ async function open(): Promise<OwnerApp> {
   const usual = await loadConfig(paths.config, {})
   const config = scenario.config?.(usual) ?? usual
   const { perRequest } = config.budgets
-  const dieAt = crashAt(process.env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  const setting = process.env['HEDDLE_CRASH_AT']
+  const dieAt = crashAt(setting, die)
+  let placesLeft = setting?.startsWith(`${anyPlace}#`) ? Number(setting.split('#')[1]) : 0
   const stopAt = crashAt(asked.stopAt, () => {
     speak({ stopping: true })
     process.kill(process.pid, 'SIGSTOP')
@@ -95,6 +99,7 @@ async function open(): Promise<OwnerApp> {
       crash(point) {
         passes[point] = (passes[point] ?? 0) + 1
         dieAt(point)
+        if (!point.startsWith('owner.') && --placesLeft === 0) die()
         stopAt(point)
       },
     },
@@ -117,6 +122,18 @@ async function insist<T>(work: () => Promise<T>): Promise<T> {
       speak({ trouble: error.message })
     }
   }
+}
+
+/** As people do who do not know whether it was saved: they look. */
+async function schedule(name: string, message: string): Promise<void> {
+  const isThere = async () => (await app.jobs()).some((job) => job.name === name)
+  // On a busy machine the moment may be over before it is looked at: it is refused then.
+  const add = (at: string) =>
+    app.addJob(folder, { name, message, at, deliver: [`session:${session}`] }).catch((error) => {
+      if (!(error instanceof HeddleError && error.code === 'bad_schedule')) throw error
+    })
+  while (!(await insist(isThere))) await insist(() => add(new Date(systemClock.now() + 500).toISOString()))
+  speak({ scheduled: name })
 }
 
 /** The provider's log is the only sign that does not depend on the engine. */
@@ -142,7 +159,13 @@ async function cancel(reason: string): Promise<void> {
  * held back while anybody sleeps inside a transaction, and in other lanes somebody does.
  */
 async function quiet(): Promise<void> {
-  const isQuiet = async () => (await app.runs()).rows.every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
+  const isAtRest = async () => (await app.runs()).rows.every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
+  // The end of a run may leave a message, which begins a run: what is looked at before and after it tells.
+  const isQuiet = async () =>
+    (await app.jobs()).every(({ nextAt }) => nextAt === null) &&
+    (await isAtRest()) &&
+    (await app.outbox()).every(({ state }) => state !== 'queued' && state !== 'sending') &&
+    (await isAtRest())
   while (!(await insist(isQuiet))) await systemClock.sleep(100)
 }
 

@@ -2,7 +2,8 @@ import { checkAccess } from './checks/access.ts'
 import { checkChildren, checkFamilies } from './checks/children.ts'
 import { checkEffects } from './checks/effects.ts'
 import { checkInputs } from './checks/inputs.ts'
-import { checkBudget, checkLedger, checkRequests } from './checks/ledger.ts'
+import { checkJobs } from './checks/jobs.ts'
+import { checkBudget, checkLedger, checkRequests, checkTotals } from './checks/ledger.ts'
 import { checkMoments } from './checks/moments.ts'
 import { checkPlans } from './checks/plans.ts'
 import { checkCancelled, checkEpochs, checkLocks, checkRuns } from './checks/runs.ts'
@@ -25,6 +26,7 @@ const checks: ((evidence: Evidence, expect: Expect) => void)[] = [
   checkChildren,
   checkFamilies,
   checkPlans,
+  checkJobs,
   checkChains,
   checkTranscripts,
   checkEffects,
@@ -32,6 +34,7 @@ const checks: ((evidence: Evidence, expect: Expect) => void)[] = [
   checkRequests,
   checkLedger,
   checkBudget,
+  checkTotals,
   checkLocks,
   checkMoments,
   checkAccess,

@@ -28,6 +28,7 @@ export interface Evidence extends Moment {
   accepted: { accepted: string; content: string }[]
   cancelled: { cancelled: string; state: string; at: number; asked: number }[]
   admitted: { admitted: string }[]
+  scheduled: { scheduled: string }[]
   tokens: { token: string; id: number; user: string }[]
   answers: { key: string; answer: unknown }[]
   revoked: { revoked: number; isGood: boolean }[]
@@ -57,6 +58,7 @@ const orders = {
   inbox: 'id',
   steps: 'run_id, seq',
   usage: 'run_id, call',
+  request_totals: 'root_run_id',
   owners: 'id',
   events: 'seq',
   agent_results: 'id',
@@ -69,6 +71,9 @@ const orders = {
   tokens: 'id',
   audit: 'seq',
   idempotency: 'principal, key',
+  cron_jobs: 'id',
+  cron_fires: 'job_id, scheduled_at',
+  outbox: 'id',
 }
 export type Rows = Record<keyof typeof orders, Row[]>
 
@@ -100,6 +105,7 @@ export async function readEvidence(file: string): Promise<Evidence> {
     accepted: given.said.filter((each: object) => 'accepted' in each),
     cancelled: given.said.filter((each: object) => 'cancelled' in each),
     admitted: given.said.filter((each: object) => 'admitted' in each),
+    scheduled: given.said.filter((each: object) => 'scheduled' in each),
     tokens: given.said.filter((each: object) => 'token' in each),
     answers: given.said.filter((each: object) => 'key' in each),
     revoked: given.said.filter((each: object) => 'revoked' in each),

@@ -1,5 +1,8 @@
 import type { Passes } from './said.ts'
 
+/** `any#n`: the n-th place that is passed, whichever it is. What a process does by the clock alone is none. */
+export const anyPlace = 'any'
+
 /** Every place that was passed, as `point#n`. */
 export function placesOf(passes: Passes): string[] {
   return Object.entries(passes).flatMap(([point, count]) =>

@@ -300,6 +300,14 @@ export const planted: [string, string, Family, RegExp, string | Planted][] = [
     `UPDATE usage SET output_tokens = 0 WHERE state = 'lost'`,
   ],
   ['I12', 'a reservation that outlived its run', 'budget', /is still reserved/, `UPDATE usage SET state = 'reserved'`],
+  ['I12', 'calls that no total has', 'budget', /and its calls make/, 'UPDATE usage SET counted = 1'],
+  [
+    'I12',
+    'a call that left the total',
+    'budget',
+    /is no longer in the total/,
+    { moment: ({ rows }) => change(rows.usage, { counted: 1 }) },
+  ],
   ['I12', 'an answer that nobody paid for', 'budget', /no row tells it/, 'DELETE FROM usage'],
   [
     'I12',

@@ -6,6 +6,8 @@ export type Said =
   /** `asked`: how many requests the provider had seen by then. */
   | { cancelled: string; state: string; at: number; asked: number }
   | { admitted: string }
+  /** A job that was added, by its name. */
+  | { scheduled: string }
   | { token: string; id: number; user: string }
   /** What a request with this key was answered; null where it was not known whether it had its effect. */
   | { key: string; answer: unknown }

@@ -9,6 +9,8 @@ export interface Person {
   sees(content: string): Promise<boolean>
   /** Stops the session's last run and all that it began. */
   cancel(reason: string): Promise<void>
+  /** Adds a job for a moment that is near, whose answer goes to the main session; once, by its name. */
+  schedule(name: string, message: string): Promise<void>
   /** Adds a user with a token. */
   admit(user: string): Promise<void>
   /** Asks with the user's token, twice by the same key. */
@@ -252,6 +254,21 @@ export const scenarios = {
     first: (me) => me.ask('tidy question'),
   },
 
+  jobs: {
+    // A fire with three sub-agents: one answer, when all of them have ended, beside somebody who speaks.
+    rules: [
+      spawns('job question', errands.slice(0, 3)),
+      { when: 'errand of child-01', attempts: 1, answer: { text: 'a slow report', faults: slowly } },
+    ],
+    ends: ['completed'],
+    makesSession: true,
+    first: scheduleJob,
+    async second(me) {
+      if (await me.sees('job question')) await me.ask('question in between')
+    },
+    again: scheduleJob,
+  },
+
   access: {
     rules: [{ when: 'guest question', attempts: 1, answer: { text: 'an answer for the guest', faults: slowly } }],
     ends: ['completed'],
@@ -285,6 +302,10 @@ async function receiveGuest(me: Person): Promise<void> {
   await me.admit('guest')
   await me.askAs('guest', 'guest question')
   await me.turnOut('guest')
+}
+
+function scheduleJob(me: Person): Promise<void> {
+  return me.schedule('briefing', 'job question')
 }
 
 /** Whether two processes can play it at once: where there is no session yet, none can work for it beside the first. */

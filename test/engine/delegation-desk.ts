@@ -4,7 +4,8 @@ import { claimNext } from '../../src/engine/run/claim.ts'
 import type { ClaimedRun } from '../../src/engine/run/claimed-run.ts'
 import { executeRun } from '../../src/engine/run/loop.ts'
 import { submit } from '../../src/engine/run/submit.ts'
-import { insertOwner, isRegistered } from '../../src/store/rows/owners.ts'
+import { insertOwner } from '../../src/store/rows/owners.ts'
+import { viewOfClaimant } from '../../src/store/rows/queue.ts'
 import { requeueRun, runsOf } from '../../src/store/rows/runs.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import { type ScriptedModel, scriptedModel } from '../../src/testing.ts'
@@ -90,7 +91,7 @@ export function delegationDesk(database: Database) {
   }
   async function claim(): Promise<ClaimedRun> {
     await office.engine.store.write('claim', async (tx) => {
-      if (!(await isRegistered(tx, 'claimer')))
+      if (!(await viewOfClaimant(tx, 'claimer')))
         await insertOwner(tx, { id: 'claimer', pid: 1, startedAt: 1, beatAt: 1 })
     })
     const claimed = await claimNext(office.engine, { ownerId: 'claimer' })

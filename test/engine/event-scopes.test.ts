@@ -7,8 +7,10 @@ import { readEvents, recordEvent } from '../../src/store/rows/events.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { migrations } from '../../src/store/schema-version.ts'
+import type { Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
-import { emptyPlace, openWorld } from '../store/filled-world.ts'
+import { untilSo } from '../setup/until.ts'
+import { emptyWorld } from '../store/filled-world.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
 import { newOffice, type Office, planner, planningCoordinator } from './test-team.ts'
@@ -62,11 +64,11 @@ describe.each(databases)('events on %s', (database) => {
   })
 
   test('name a session by its id, which a rename does not change, and a hand-made turn’s own request', async () => {
-    const { store, ...runtime } = await openWorld(emptyPlace(database))
+    const { store, ...runtime } = await emptyWorld(database)
     const { session } = await append({ ...runtime, store }, { folder, label: 'main', draft })
     await rename({ ...runtime, store }, folder, 'main', 'other')
     const [run] = await store.read((rows) => runsOf(rows, {}))
-    const events = await store.read((rows) => readEvents(rows))
+    const events = await firstEvents(store, 3)
     expect(events.map(({ kind, payload: { sessionId, root } }) => ({ kind, sessionId, root }))).toEqual([
       { kind: 'session.created', sessionId: session.id, root: undefined },
       { kind: 'turn.added', sessionId: session.id, root: run?.id },
@@ -75,8 +77,7 @@ describe.each(databases)('events on %s', (database) => {
   })
 
   test('of an earlier version that are about runs and turns get theirs when the schema is upgraded', async () => {
-    const place = emptyPlace(database)
-    const now = await openWorld(place)
+    const now = await emptyWorld(database)
     const { session, turnId } = await append(now, { folder, label: 'main', draft })
     const [run] = await now.store.read((rows) => runsOf(rows, {}))
     const subject = `run:${run?.id}`
@@ -87,7 +88,7 @@ describe.each(databases)('events on %s', (database) => {
       for (const sql of upgrade.filter((each) => each.startsWith('UPDATE events')))
         await tx.run({ prepare: () => ({ sql, parameters: [] }) })
     })
-    const events = await now.store.read((rows) => readEvents(rows))
+    const events = await firstEvents(now.store, 3)
     const scope = { sessionId: session.id, root: run?.id }
     expect(events.find((event) => event.subject === subject)?.payload).toEqual(scope)
     expect(events.find((event) => event.subject === `turn:${turnId}`)?.payload).toMatchObject(scope)
@@ -98,4 +99,14 @@ const draft = { query: [{ content: 'hello' }], response: { content: 'hi' } }
 
 function isOfRequest({ kind }: Event): boolean {
   return kind !== 'session.created'
+}
+
+/** On PostgreSQL an event is shown when every older transaction of the server has ended. */
+async function firstEvents(store: Store, count: number): Promise<Event[]> {
+  let events: Event[] = []
+  await untilSo(async () => {
+    events = await store.read((rows) => readEvents(rows))
+    return events.length >= count
+  })
+  return events
 }

@@ -17,7 +17,7 @@ const patience = { timeout: 600_000 }
 
 describe.each(databases)('a storm on %s', patience, (database) => {
   // On a server each of them takes five times as long.
-  const many = isLong || database === 'sqlite' ? 1000 : 300
+  const many = isLong ? 1000 : { sqlite: 300, postgres: 60 }[database]
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])
@@ -59,8 +59,8 @@ describe.each(databases)('a storm on %s', patience, (database) => {
     expect(begun.indexOf(runId ?? '')).toBeLessThan(many)
   })
 
-  const abandoned = 200
-  test('River #1258: 200 runs that an owner without a trace left running are freed, and each is done once', async () => {
+  const abandoned = isLong ? 200 : { sqlite: 100, postgres: 20 }[database]
+  test(`River #1258: ${abandoned} runs that an owner without a trace left running are freed, and each is done once`, async () => {
     const { model, most } = counting(abandoned)
     under = await newEngine(database, model, { limits: { maxRunning: abandoned } })
     await sayTo(abandoned)

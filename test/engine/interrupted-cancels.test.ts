@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import type { Engine } from '../../src/engine/runtime.ts'
+import { sessionsToWake } from '../../src/store/rows/inbox.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSubagent } from '../../src/store/rows/subagents/subagents.ts'
 import { gate } from '../../src/testing.ts'
@@ -87,5 +88,30 @@ describe.each(databases)('a cancel that dies after its first commit on %s', pati
     await die(start?.id ?? '')
     await endOfAll()
     expect((await isolated()).slice(1)).toEqual([stopped, stopped])
+  })
+
+  test('starts no run by a result that waits in the session of the request', async () => {
+    const [child, held] = [gate(), gate()]
+    nest = await newSpawning(database, {
+      parent: (last, request) => {
+        if (last === 'hold') return { text: 'held', gate: held }
+        if (answered(request)) return { text: 'started' }
+        return last === 'go' ? calling('sessions_spawn', { task: 'work' }) : { text: `presented: ${last}` }
+      },
+      child: () => ({ text: 'found', gate: child }),
+    })
+    await nest.say('go')
+    await child.reached
+    await nest.say('hold')
+    await held.reached
+    child.open()
+    const [first] = await nest.runs()
+    const root = first?.id ?? ''
+    await nest.until(async (rows) => (await sessionsToWake(rows, root)).length > 0)
+    await Promise.allSettled([cancel(dying(), root, 'enough')])
+    held.open()
+    await endOfAll()
+    expect((await nest.runs()).filter(({ rootRunId }) => rootRunId === root)).toHaveLength(2)
+    expect(nest.parentRequests().some(({ messages }) => messages.at(-1)?.content.includes('[Subagent'))).toBe(false)
   })
 })

@@ -4,6 +4,7 @@ import { KnownPaths } from '../../src/engine/run/context/known-paths.ts'
 import { fork } from '../../src/engine/turns/fork.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
+import { findThread } from '../../src/store/rows/threads.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 
@@ -15,7 +16,8 @@ describe.each(databases)('what was read of a talk, on %s', (database) => {
   const both = async (label: string) => {
     const [session] = await under.engine.store.read((rows) => findSessions(rows, { label, folder }))
     if (!session) throw new Error(`there is no session ${label}`)
-    const asked = { run: { agent: null } as never, session, items: [] }
+    const head = await under.engine.store.read((rows) => findThread(rows, session.headTurnId ?? ''))
+    const asked = { run: { agent: null } as never, head, items: [] }
     const fresh = await readContext({ ...under.engine, paths: new KnownPaths() }, asked, new Set())
     return [fresh.path, (await readContext(under.engine, asked, new Set())).path]
   }

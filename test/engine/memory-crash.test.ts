@@ -30,7 +30,7 @@ describe.each(databases)('what an agent found out, on %s', { timeout: 120_000 },
   // Each kill on PostgreSQL waits for a lease: there the moments around the link are enough.
   const killedAt =
     database === 'sqlite' ? moments : moments.filter((moment) => moment.startsWith('step') && /#[45]/.test(moment))
-  test.each(inTurn(killedAt, 3))(
+  test.each(inTurn(killedAt, 1))(
     'is kept once and linked to its result, although a process is killed at %s',
     async (crashAt) => {
       const program = await bundledWhole('../engine/programs/curating')

@@ -51,7 +51,7 @@ describe.each(databases)('what the owner wrote into the home, for agents on %s',
     await takeIn()
     const { turnId } = await office.ask('which port has the staging server?')
     expect(note()).toContain(
-      '[id:1] The staging server is in rack 2\n' +
+      '[id:1] The staging server is in rack 2 (saved 1970-01-01)\n' +
         '[notes of the user that may be relevant; cite as [path:line]]\n' +
         '[memory/2026-11-03.md:3] Servers: The staging server listens on port 8443.',
     )

@@ -8,8 +8,8 @@ import { KnownRegistry, readRunPolicies } from '../../src/engine/policies/run-po
 import { shipPolicies } from '../../src/engine/policies/shipped-policies.ts'
 import { listPolicyVersions } from '../../src/store/rows/policies/policies.ts'
 import type { Tx } from '../../src/store/store.ts'
-import { countingStore } from '../setup/counting-store.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { countStatements } from '../setup/statement-counter.ts'
 
 const folder = '/here'
 const by = (who: string, expected?: number) => ({ by: who, now: 5, expected })
@@ -190,19 +190,15 @@ describe.each(databases)('on %s', (database) => {
 
   test('who a run is costs one statement, and one more where something is pinned', async () => {
     await profile('writer')
-    const sent: string[] = []
-    const store = countingStore(runtime.store, sent)
-    const ask = () =>
-      store.read((rows) => readRunPolicies(rows, new KnownRegistry(), { sessionId: 'x', principal: owner, folder }))
-    await ask()
-    expect(sent.length).toBe(1)
+    const run = { sessionId: 'x', principal: owner, folder }
+    const ask = () => runtime.store.read((rows) => readRunPolicies(rows, new KnownRegistry(), run))
+    expect((await countStatements(ask)).statements).toHaveLength(1)
     await setPin(
       runtime,
       { scope: 'workspace', folder, session: 'main', principal: owner },
       { profileId: 'profile:writer' },
     )
-    await ask()
-    expect(sent.length).toBe(3)
+    expect((await countStatements(ask)).statements).toHaveLength(2)
   })
 
   test('what is shipped is written once: what the owner removes stays removed', async () => {

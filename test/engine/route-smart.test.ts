@@ -15,6 +15,8 @@ interface Labelled {
   threads: { label: string; turns: { asked: string; answered: string }[] }[]
   /** `belongs` is null for what fits nowhere. */
   messages: { text: string; belongs: string | null }[]
+  /** Of other topics, with words that came up in the threads by chance. */
+  chance: string[]
 }
 
 const labelled: Labelled = JSON.parse(readFileSync(join(import.meta.dirname, 'smart-routes.json'), 'utf8'))
@@ -36,30 +38,31 @@ async function say(label: string, asked: string, answered = 'Done.', folder = he
 const route = (text: string, folder: string | undefined = here): Promise<SmartRoute> =>
   runtime.store.read((rows) => routeSmart(rows, text, { now: clock.now(), ...(folder !== '' && { folder }) }))
 
-test('of 200 messages over 40 threads, what is routed goes where it belongs, and what fits nowhere stays', async () => {
+test('of 260 messages over 40 threads, what is routed goes where it belongs, and what fits nowhere stays', async () => {
   await open('sqlite')
   for (const { label, turns } of labelled.threads)
     for (const { asked, answered } of turns) await say(label, asked, answered)
   const found = []
-  for (const { text, belongs } of labelled.messages)
+  const messages = [...labelled.messages, ...labelled.chance.map((text) => ({ text, belongs: null }))]
+  for (const { text, belongs } of messages)
     found.push({ text, belongs, to: (await route(text)).chosen?.session ?? null })
   const routed = found.filter(({ to }) => to !== null)
   const wrong = routed.filter(({ to, belongs }) => to !== belongs)
   const lost = found.filter(({ belongs }) => belongs === null)
-  const declined = lost.filter(({ to }) => to === null)
+  const strays = lost.filter(({ to }) => to !== null)
   const precision = 1 - wrong.length / routed.length
   process.stdout.write(
     `smart routing: ${routed.length} routed, ${routed.length - wrong.length} of them rightly, precision ` +
       `${precision.toFixed(3)}; ${found.length - lost.length} belong somewhere; ` +
-      `declined ${declined.length} of ${lost.length} that fit nowhere\n`,
+      `routed ${strays.length} of ${lost.length} that fit nowhere\n`,
   )
   expect({ messages: found.length, threads: labelled.threads.length, lost: lost.length }).toEqual({
-    messages: 200,
+    messages: 260,
     threads: 40,
-    lost: 40,
+    lost: 100,
   })
-  expect(precision, JSON.stringify(wrong)).toBeGreaterThanOrEqual(0.9)
-  expect(declined.length / lost.length).toBeGreaterThanOrEqual(0.8)
+  expect(precision, JSON.stringify(wrong)).toBeGreaterThanOrEqual(0.97)
+  expect(strays.length / lost.length).toBeLessThanOrEqual(0.02)
   // Whoever always declines is never wrong.
   expect(routed.length).toBeGreaterThanOrEqual(100)
 })
@@ -101,6 +104,18 @@ describe.each(databases)('smart routing on %s', (database) => {
     expect((await route('tomatoes?')).chosen?.session).toBe('garden')
     expect(await route('thanks, please go on')).toEqual({ chosen: null, others: [] })
     expect(await route('')).toEqual({ chosen: null, others: [] })
+  })
+
+  test('one word that also fits another topic is no route: the nearest is offered, and a second word is enough', async () => {
+    await open(database)
+    await say('login-bug', 'the login cookie is gone after a restart', 'The cookie has no expiry date.')
+    await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
+    expect(await route('where is my cookie recipe?')).toMatchObject({
+      chosen: null,
+      others: [{ session: 'login-bug', words: ['cookie'] }],
+    })
+    expect((await route('loginCookie recipe')).chosen).toBeNull()
+    expect((await route('is the cookie still lost after a restart?')).chosen?.session).toBe('login-bug')
   })
 
   test('archived sessions, those of agents at work and other folders’ are not looked at', async () => {

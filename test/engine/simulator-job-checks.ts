@@ -13,13 +13,14 @@ export function fires({ cron_fires, outbox, inbox, runs, events }: Rows, arrived
   const messagesOf = (key: string) => outbox.filter(({ dedupe_key }) => dedupe_key === `fire:${key}:0`)
   const told = (kind: string, runId: string) =>
     events.findIndex((event) => event.kind === kind && event.subject === `run:${runId}`)
+  const begun = (runId: string) => events.findIndex((event) => event.subject === `run:${runId}`)
   const runsOf = (root: string | null) => runs.filter(({ root_run_id }) => root_run_id === root)
   // A request that was cancelled is over at once, and one that is tried again goes on after its fire.
   const isOver = ({ root_run_id, status }: (typeof fired)[number], next: (typeof fired)[number]) =>
     root_run_id === next.root_run_id ||
     status === 'cancelled' ||
     runsOf(root_run_id).some(({ via }) => via === 'retry') ||
-    runsOf(root_run_id).every(({ id }) => told('run.ended', id) < told('run.queued', next.root_run_id ?? ''))
+    runsOf(root_run_id).every(({ id }) => told('run.ended', id) < begun(next.root_run_id ?? ''))
   const isEarly = (fire: (typeof fired)[number]) => {
     const before = fired.findLast(
       ({ job_id, scheduled_at }) => job_id === fire.job_id && scheduled_at < fire.scheduled_at,

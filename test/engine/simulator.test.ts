@@ -9,7 +9,7 @@ import { addSimulatedJob, disableJobs, fireSimulatedJob } from './simulator-jobs
 import { jobs, tasks } from './simulator-model.ts'
 import { seededChance } from './simulator-schedule.ts'
 
-/** `HISTORIES=<number>` lives that many, however long it takes; otherwise 200, or as many as there is time for. */
+/** `HISTORIES=<number>` lives that many, however long it takes; otherwise 60, or as many as there is time for. */
 const asked = process.env['HISTORIES']
 const timeForAll = asked === undefined ? 12_000 : Number.POSITIVE_INFINITY
 const timeForSimpler = 20_000
@@ -118,7 +118,7 @@ test('whatever happens in whatever order, all is answered once and nothing is le
     if (seed !== undefined) console.log(passed.join('\n'))
     if (problems.length > 0) throw new Error(problems.join('\n'))
   })
-  const again = seed === undefined ? { numRuns: Number(asked ?? 200) } : { seed: Number(seed), path: path ?? '' }
+  const again = seed === undefined ? { numRuns: Number(asked ?? 60) } : { seed: Number(seed), path: path ?? '' }
   const first = await fc.check(property, { ...again, endOnFailure: true })
   if (!first.failed) return
   if (seed !== undefined) throw first.errorInstance

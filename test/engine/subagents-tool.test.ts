@@ -3,6 +3,7 @@ import type { ModelRequest } from '../../src/domain/model.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { type Gate, gate } from '../../src/testing.ts'
+import { isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { testTool } from './engine.ts'
 import { answered, calling, newSpawning, type Spawning, type SpawningOptions } from './spawning.ts'
@@ -68,7 +69,9 @@ describe.each(databases)('the tool subagents on %s', (database) => {
     gates.get('slow')?.open()
   })
 
-  test('lists and kills one at work that was started before 200 others which have ended', async () => {
+  // More than a list reads at once; on a server they take five times as long.
+  const withMany = isLong || database === 'sqlite' ? [200] : []
+  test.each(withMany)('lists and kills one at work that was started before %i others which have ended', async () => {
     const gates = holds('slow')
     await begin(held(gates), {
       config: ({ tools }) => Object.assign(tools.subagents, { maxChildrenPerAgent: 300, maxPerTurn: 300 }),

@@ -12,6 +12,7 @@ import { resultOf } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
+import { inTurn } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { nobody, testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, read, write } from './hands.ts'
@@ -196,24 +197,24 @@ describe.each(databases)('writing on %s', (database) => {
   })
 
   test('a process that dies at any moment leaves every file old or new, and each change is kept once', async () => {
-    pool = await newHands(
+    const hands = await newHands(
       database,
       planned({ go: [[read('a')], [write('a', 'two\n')], [write('b', 'b\n')], [edit('a', 'two', '3')]] }),
     )
-    const { folder, put, content, names, changes, outputs, engine } = pool
+    pool = hands
+    const { folder, put, content, names, changes, outputs, engine, say, work } = hands
     const never = new AbortController().signal
-    const deaths = new Set<string>()
-    for (let dieAt = 1; ; dieAt++) {
+    /** Returns what it passed: all that there is, unless it dies. */
+    const live = async (dieAt: number): Promise<string[]> => {
       rmSync(join(folder, 'b'), { force: true })
       put('a', 'one\n')
-      const { itemId, runId } = await pool.say('go', { folder, label: `s${dieAt}` })
+      const { itemId, runId } = await say('go', { folder, label: `s${dieAt}` })
       const quiet = whenQuiet(engine, itemId, never)
-      const mortal = startMortal(pool, { dieAt, counting: /step|settle|called|model/ })
+      const mortal = startMortal(hands, { dieAt, counting: /step|settle|called|model/ })
       const isDead = await Promise.race([mortal.died.then(() => true), quiet.then(() => false)])
       if (isDead) {
-        deaths.add(mortal.passes.at(-1) ?? '')
         expect(['one\n', 'two\n', '3\n']).toContain(content('a'))
-        const worker = await pool.work()
+        const worker = await work()
         await quiet
         await worker.stop()
       }
@@ -230,11 +231,15 @@ describe.each(databases)('writing on %s', (database) => {
         ['a', sha('two\n'), sha('3\n')],
       ])
       mortal.kill()
-      if (!isDead) break
+      return mortal.passes
     }
+    const passes = await live(Number.POSITIVE_INFINITY)
     // Between the row and the file, and between the file and the end of the call.
-    for (const moment of ['step was written', 'write_file was called', 'edit_file was called'])
-      expect(deaths).toContain(moment)
+    const named = ['step was written', 'write_file was called', 'edit_file was called']
+    const always = named.map((moment) => passes.indexOf(moment) + 1)
+    expect(always).not.toContain(0)
+    const others = [...passes.keys()].map((at) => at + 1).filter((at) => !always.includes(at))
+    for (const dieAt of [...always, ...inTurn(others, 3)]) await live(dieAt)
   }, 120_000)
 
   test('a call that is repeated is refused when somebody else has changed the file since', async () => {
@@ -244,16 +249,18 @@ describe.each(databases)('writing on %s', (database) => {
     const { itemId, runId } = await pool.say('go', { folder })
     const kept = async () => (await changes(runId ?? '')).length
     // Dies when the row is there and the file is not yet touched.
-    const reached = Promise.withResolvers<void>()
+    const [reached, dead] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const committing: Store['write'] = async (area, body) => {
       const value = await engine.store.write(area, body)
       if ((await kept()) === 0) return value
       reached.resolve()
-      return new Promise(() => undefined)
+      await dead.promise
+      return value
     }
     const mortal = startMortal({ ...pool, engine: { ...engine, store: { ...engine.store, write: committing } } })
     await reached.promise
     mortal.kill()
+    dead.resolve()
     expect(content('a')).toBe('one\n')
     put('a', 'theirs\n')
     await pool.work()

@@ -50,6 +50,8 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   retry: [{ action: 'run.retry', names: true, args: ({ run }) => [run] }],
   undo: [{ action: 'run.undo', names: true, args: ({ run }) => [run, { dryRun: true }] }],
   usage: [{ action: 'run.usage', args: () => ['model'] }],
+  usageByDay: [{ action: 'run.usage', args: () => [7] }],
+  runSteps: [{ action: 'turn.read', names: true, args: ({ run }) => [run] }],
   status: [{ action: 'run.status', args: () => [folder, 0] }],
   sessions: [{ action: 'session.list', args: () => [] }],
   countSessions: [{ action: 'session.list', args: () => [] }],
@@ -67,6 +69,8 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   append: [{ action: 'turn.append', names: true, args: ({ session }) => [folder, { session, draft }] }],
   fork: [{ action: 'turn.fork', names: true, args: ({ turn }) => [folder, { turn }] }],
   log: [{ action: 'turn.read', names: true, args: ({ session }) => [folder, { of: session }] }],
+  turnWindow: [{ action: 'turn.read', names: true, args: ({ session }) => [folder, { of: session }] }],
+  turnTree: [{ action: 'turn.read', args: () => [] }],
   tips: [{ action: 'turn.read', args: () => [] }],
   context: [{ action: 'turn.read', names: true, args: ({ turn }) => [folder, turn] }],
   show: [
@@ -166,7 +170,9 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   removeUser: [{ action: 'user.change', args: () => ['none'] }],
   tokens: [{ action: 'token.list', args: () => [] }],
   createToken: [{ action: 'token.change', args: () => ['none'] }],
+  createSignInLink: [{ action: 'token.change', args: () => ['none'] }],
   revokeToken: [{ action: 'token.change', args: () => [99] }],
+  metrics: [{ action: 'home.metrics', args: () => [] }],
   audit: [{ action: 'audit.read', args: () => [] }],
 }
 

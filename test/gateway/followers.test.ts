@@ -8,6 +8,7 @@ import { socketClient } from '../../src/gateway/client.ts'
 import { type Server, serve } from '../../src/gateway/server.ts'
 import { systemClock } from '../../src/system.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
+import { untilSo } from '../setup/until.ts'
 import { folder, isEnd, newGateway, type TestGateway, toldUntil } from './gateway.ts'
 
 let gateway: TestGateway
@@ -21,25 +22,20 @@ afterEach(async () => {
 const never = new AbortController().signal
 const mia: Principal = { kind: 'user', id: 'mia', role: 'public' }
 
-/** A second server over the same Heddle, where `mia` sees only what happens in her session. */
+/** A second server over the same Heddle, to which the token of `mia` is known for as long as `isKnown` says. */
 async function serveMia(
   isKnown: () => boolean,
-  onLook: (after?: string) => void = () => undefined,
+  onLook: () => void = () => undefined,
   granted: Partial<App> = {},
 ): Promise<Server> {
   const { app } = gateway
-  const isHers = async (runId: string) => (await app.show('/', `run:${runId}`)).kind === 'run' && hers.has(runId)
+  await app.addUser('mia', { folder: '/tmp' })
+  const own = app.as(mia)
   const herApp: App = {
-    ...app.as(mia),
-    async events(query) {
-      onLook(query.after)
-      return (await app.events(query)).filter(
-        ({ payload, subject }) => payload['session'] === 'mia' || hers.has(subject.slice(4)),
-      )
-    },
-    async show(where, reference) {
-      if (await isHers(reference.slice('run:'.length))) return app.show(where, reference)
-      throw new HeddleError('not_found', 'there is no such run', 'list yours with: heddle ps')
+    ...own,
+    events(query) {
+      onLook()
+      return own.events(query)
     },
     ...granted,
   }
@@ -60,20 +56,18 @@ async function serveMia(
   })
   return server
 }
-const hers = new Set<string>()
 
-test('a follower with a token gets the events and the text of what its App shows, and nothing else', async () => {
+test('a follower with a token gets the events and the text of its own runs, and nothing else', async () => {
   const holds = { mia: gate(), other: gate() }
   const model = scriptedModel(({ messages }) => {
-    const hold = messages.at(-1)?.content === 'hers' ? holds.mia : holds.other
+    const hold = messages.at(-1)?.content.includes('hers') ? holds.mia : holds.other
     return { pieces: ['one ', hold, 'two'] }
   })
   gateway = await newGateway([model])
   const { path } = await serveMia(() => true)
   const herClient = socketClient({ socket: path, token: 'mia-token' }, systemClock)
-  const other = await gateway.door.submit(folder, { session: 'other', content: 'not hers' })
-  const own = await gateway.door.submit(folder, { session: 'mia', content: 'hers' })
-  hers.add(own.runId ?? '')
+  const other = await gateway.door.submit(folder, { session: 'other', content: 'not for mia' })
+  const own = await herClient.submit('/tmp', { session: 'main', content: 'hers' })
   await Promise.all([holds.mia.reached, holds.other.reached])
   const text = Promise.withResolvers<void>()
   const told = toldUntil(herClient, {}, (item) => {
@@ -92,28 +86,40 @@ test('a follower with a token gets the events and the text of what its App shows
   expect(heard.at(-1)).toMatchObject({ event: { kind: 'run.ended', subject: `run:${own.runId}` } })
 })
 
-test('a follower with a token does not pass over the events of others twice', async () => {
-  gateway = await newGateway([scriptedModel([{ text: 'one' }, { text: 'two' }])])
-  const ask = async (content: string) => {
-    const { itemId } = await gateway.door.submit(folder, { session: 'other', content })
-    await gateway.door.answer(folder, itemId, never)
-  }
-  await ask('not hers')
-  const looks: (string | undefined)[] = []
-  const again = Promise.withResolvers<void>()
+test('followers with tokens share what was read once for all: none looks for itself once it has caught up', async () => {
+  gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))])
+  let looks = 0
   const { path } = await serveMia(
     () => true,
-    (after) => looks.push(after) > 1 && again.resolve(),
+    () => void looks++,
   )
+  const herClient = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const ask = async (client: typeof herClient, at: string, content: string) => {
+    const { itemId } = await client.submit(at, { session: 'main', content })
+    return client.answer(at, itemId, never)
+  }
+  const after = (await gateway.app.cursor()) ?? undefined
   const enough = new AbortController()
-  const stream = socketClient({ socket: path, token: 'mia-token' }, systemClock).stream({ signal: enough.signal })
-  const next = stream[Symbol.asyncIterator]().next()
-  await gateway.untilListeners(3)
-  await ask('nor this')
-  await again.promise
+  const ends: string[] = []
+  const follow = async () => {
+    const query = { signal: enough.signal, ...(after !== undefined && { after }) }
+    for await (const item of herClient.stream(query))
+      if (isEnd(item) && item.kind === 'event') ends.push(item.event.subject)
+  }
+  const following = Array.from({ length: 5 }, follow)
+  // Two listeners of each follower, and those of two hubs.
+  await gateway.untilListeners(7)
+  const runs: string[] = []
+  for (const word of ['one', 'two', 'three']) {
+    await ask(gateway.door, folder, `not hers ${word}`)
+    runs.push(`run:${(await ask(herClient, '/tmp', word)).runId}`)
+  }
+  await untilSo(() => ends.length === 15)
   enough.abort()
-  await next
-  expect(looks.slice(0, 2)).toEqual([undefined, expect.any(String)])
+  await Promise.all(following)
+  expect(ends.toSorted()).toEqual(runs.flatMap((run) => Array(5).fill(run)).toSorted())
+  // One each, to check its rights, before it begins.
+  expect(looks).toBe(5)
 })
 
 test('the stream of a revoked token ends, and says why', async () => {

@@ -8,6 +8,7 @@ import type { Route } from '../../src/gateway/routes/route.ts'
 import { allRoutes } from '../../src/gateway/routes/table.ts'
 import type { ScriptedReply } from '../../src/models/scripted.ts'
 import { openTestApp, scriptedModel, seededRandom, type TestApp } from '../../src/testing.ts'
+import { inTurn } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
@@ -16,9 +17,13 @@ import { fieldsOf, hostileData, hostileTexts } from './hostile-values.ts'
 // Thousands of requests: far more than they take, since a machine that does other things, too, is no failure.
 vi.setConfig({ testTimeout: 600_000 })
 
-// One round sends each value into each field alone; more rounds send several at once, chosen by a seed.
+// Every value goes into every field alone, then several at once as a seed chooses; without rounds some of the values a day.
 const rounds = Number(process.env['HOSTILE_ROUNDS'] ?? 0)
 const seed = Number(process.env['SEED'] ?? 1)
+
+/** The values whose turn it is; all of them in `npm run hostile`. */
+const some = <T>(values: readonly T[]): T[] =>
+  rounds === 0 ? inTurn(values, Math.ceil(values.length / 6)) : [...values]
 
 let gateway: TestGateway | undefined
 afterEach(async () => {
@@ -79,13 +84,13 @@ function* requestsTo(
   const usual = ids[0] ?? ''
   if (choose) {
     const pick = <T>(from: readonly T[]): T => from[choose() % from.length] as T
-    const some = names.filter(() => choose() % 3 === 0).map((name) => [name, pick(values)])
-    yield made(pick([...ids, ...hostileTexts().slice(0, 15)]), { ...valid, ...Object.fromEntries(some) })
+    const chosen = names.filter(() => choose() % 3 === 0).map((name) => [name, pick(values)])
+    yield made(pick([...ids, ...hostileTexts().slice(0, 15)]), { ...valid, ...Object.fromEntries(chosen) })
     return
   }
   if (path.includes(':id'))
-    for (const id of [...hostileTexts().filter((text) => text.length < 4000), ...ids]) yield made(id, valid)
-  for (const name of names) for (const value of values) yield made(usual, { ...valid, [name]: value })
+    for (const id of [...some(hostileTexts().filter((text) => text.length < 4000)), ...ids]) yield made(id, valid)
+  for (const name of names) for (const value of some(values)) yield made(usual, { ...valid, [name]: value })
   for (const name of ['__proto__', 'constructor', 'x']) yield made(usual, { ...valid, [name]: 'x' })
 }
 
@@ -144,7 +149,7 @@ describe.each(databases)('hostile values on %s', (database) => {
 
   test('in whatever a model replies, itself or as a child, let every run end', async () => {
     const tools = [...memoryWriters, ...delegatingTools, ...availableTools].filter((name) => name !== 'wait')
-    const values = hostileTexts().map((text) => text.slice(0, 1000))
+    const values = some(hostileTexts()).map((text) => text.slice(0, 1000))
     const replies: ScriptedReply[] = values.flatMap((v): ScriptedReply[] => [
       { text: v },
       { text: `Files:\n- ${v}\n- a${v}.md`, model: v },
@@ -216,7 +221,7 @@ describe('hostile values', () => {
     expect(Object.keys(app.as(owner)).filter((name) => !covered.has(name) && !notAsked.includes(name))).toEqual([])
     const wrong: unknown[] = []
     for (const [name, call] of asked)
-      for (const text of hostileTexts())
+      for (const text of some(hostileTexts()))
         await call(text).catch((error: unknown) => {
           if (!(error instanceof HeddleError)) wrong.push({ name, text: text.slice(0, 40), error: String(error) })
         })
@@ -360,6 +365,12 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['removeUser', (v) => app.removeUser(v)],
     ['createToken', (v) => app.createToken(v, { scopes: [v as 'ask'] })],
     ['createToken', (v) => app.createToken('mia', { expiresAt: Number(v) })],
+    ['createSignInLink', (v) => app.createSignInLink(v)],
+    ['turnWindow', (v) => app.turnWindow(v, { of: v, after: v })],
+    ['turnTree', (v) => app.turnTree({ folder: v, kind: v as 'agent', after: v })],
+    ['runSteps', (v) => app.runSteps(v)],
+    ['usageByDay', (v) => app.usageByDay(Number(v))],
+    ['metrics', () => app.metrics()],
     ['audit', (v) => app.audit({ limit: Number(v) })],
     ['narratives', (v) => app.narratives({ folder: v, limit: 10 })],
   ]

@@ -174,7 +174,7 @@ describe('the tool cron', () => {
     expect(answer?.content).toContain('a job starts no jobs')
   })
 
-  test('starts no job from a sub-agent', async () => {
+  test('is for agents that talk with the user: no sub-agent has it', async () => {
     const { app } = gateway
     const add = { name: 'cron', input: { action: 'add', every: '1h', message: 'more' } }
     script = (said) => {
@@ -182,11 +182,24 @@ describe('the tool cron', () => {
       return said.startsWith('multiply') ? { calls: [add] } : undefined
     }
     await ask(app, 'delegate')
+    await until(async () => (await app.subagents()).rows.length === 0)
     expect(await app.jobs()).toEqual([])
-    const answers = model.requests.flatMap(({ messages }) => messages).filter(({ role }) => role === 'tool')
-    expect(answers.map(({ content }) => content)).toContainEqual(
-      expect.stringContaining('an agent that works for another starts no jobs'),
-    )
+    const offered = model.requests.map(({ messages, tools }) => [
+      messages.some(({ content }) => content === 'multiply'),
+      tools.some(({ name }) => name === 'cron'),
+    ])
+    expect(offered).toContainEqual([false, true])
+    expect(offered).toContainEqual([true, false])
+    expect(offered).not.toContainEqual([true, true])
+  })
+
+  test('makes news of a task in the session that asks for it', async () => {
+    const { app } = gateway
+    const { id } = await app.addJob(folder, { every: '1h', message: 'look' })
+    script = () => ({ calls: [{ name: 'cron', input: { action: 'update', id, event: 'time to look' } }] })
+    const { itemId } = await app.submit(folder, { session: 'side', content: 'just tell me' })
+    await app.answer(folder, itemId, never)
+    expect(await app.jobs()).toMatchObject([{ id, payload: 'systemEvent', session: 'side' }])
   })
 
   test('gives a reminder to the session that asked for it, and lists, runs and removes only its own', async () => {

@@ -1,5 +1,6 @@
 import { type ClientRequest, request } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
+import { owner } from '../../src/domain/access/principal.ts'
 import type { Event } from '../../src/domain/event.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { DroppedFollower, StreamItem } from '../../src/gateway/api.ts'
@@ -85,7 +86,7 @@ test('a follower of one run hears of no other', async () => {
   await gateway.door.answer(folder, one.itemId, never)
   await gateway.door.answer(folder, two.itemId, never)
   const told = await toldUntil(gateway.door, { run: two.runId ?? '' }, isEnd)
-  expect(eventsIn(told).map(({ kind }) => kind)).toEqual(['run.queued', 'run.started', 'turn.added', 'run.ended'])
+  expect(eventsIn(told).map(({ kind }) => kind)).toEqual(['run.started', 'run.ended'])
 })
 
 test('a follower that does not read is dropped with its cursor, slows nobody, and misses nothing when it comes back', async () => {
@@ -138,7 +139,7 @@ test('one that takes nothing between two beats is dropped, and let go when it do
   const { itemId } = await say('one')
   await gateway.door.answer(folder, itemId, never)
   const around = { heddle: gateway.app, hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
-  const follower = new Follower(gateway.app, around, { seesAll: true }, { clock, followerLimits: patience })
+  const follower = new Follower(gateway.app, around, { principal: owner }, { clock, followerLimits: patience })
   const first = await follower.next()
   expect(first?.kind).toBe('event')
   // The rest of the events waits: one beat to see that nothing was taken, one to act on it.
@@ -150,7 +151,7 @@ test('one that takes nothing between two beats is dropped, and let go when it do
   expect(rest.at(-1)).toEqual({ kind: 'dropped', last: { cursor: last?.kind === 'event' ? last.event.cursor : '' } })
   follower.leave()
 
-  const dead = new Follower(gateway.app, around, { seesAll: true }, { clock, followerLimits: patience })
+  const dead = new Follower(gateway.app, around, { principal: owner }, { clock, followerLimits: patience })
   await dead.next()
   for (let beat = 0; beat < 3; beat++) await clock.advance(1000)
   expect(dead.gone.aborted).toBe(true)
@@ -162,7 +163,7 @@ test('an idle follower is sent signs of life', async () => {
   const clock = manualClock()
   const around = { heddle: gateway.app, hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
   const patience = { messages: 10, characters: 1000, heartbeatEvery: 1000 }
-  const follower = new Follower(gateway.app, around, { seesAll: true }, { clock, followerLimits: patience })
+  const follower = new Follower(gateway.app, around, { principal: owner }, { clock, followerLimits: patience })
   const beat = follower.next()
   await clock.advance(1000)
   expect(await beat).toEqual({ kind: 'beat' })
@@ -177,14 +178,14 @@ test('many followers, each from a place of its own, all hear the same', async ()
   const starts = Array.from({ length: 50 }, (_, n) => n % old.length)
   const hearing = starts.map((start) =>
     toldUntil(gateway.door, { after: old[start]?.cursor ?? '' }, (told) =>
-      told.kind === 'event' ? told.event.payload['session'] === 'last' && told.event.kind === 'turn.added' : false,
+      told.kind === 'event' ? told.event.payload['session'] === 'last' && told.event.kind === 'run.ended' : false,
     ),
   )
   await gateway.untilListeners(1 + starts.length)
   await gateway.door.submit(folder, { session: 'last', content: 'x' })
   const heard = (await Promise.all(hearing)).map(eventsIn)
   const all = await gateway.app.events({})
-  const until = all.findIndex(({ kind, payload }) => kind === 'turn.added' && payload['session'] === 'last') + 1
+  const until = all.findIndex(({ kind, payload }) => kind === 'run.ended' && payload['session'] === 'last') + 1
   expect(heard).toEqual(starts.map((start) => all.slice(start + 1, until)))
 })
 

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/config.ts'
 import type { Embedder } from '../../src/domain/embedder.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
+import { storeSecret } from '../../src/home/secrets.ts'
 import { embedMemories } from '../../src/memory/embed-memories.ts'
 import { memoryApp } from '../../src/memory/memory-app.ts'
 import { answerPlainly, manualClock, startProvider, type TestEmbeddings } from '../../src/testing.ts'
@@ -31,7 +32,7 @@ async function appWith(embeddings: TestEmbeddings, key = '') {
     env: {},
     tell: (text) => told.push(text),
   })
-  return { provider, app, told }
+  return { provider, app, told, paths }
 }
 
 test('whoever is at work embeds what is remembered, and stops at once', async () => {
@@ -45,6 +46,21 @@ test('whoever is at work embeds what is remembered, and stops at once', async ()
   await work.stop()
   await app.close()
   expect(told).toEqual([])
+})
+
+test('an embedder gets the name of a stored secret instead of its value', async () => {
+  const { provider, app, paths } = await appWith({ synonyms })
+  await storeSecret(paths.secrets, 'vault', 'hunter2-horse')
+  await app.remember({ content: 'the boat opens with hunter2-horse' })
+  const work = await app.work()
+  await provider.until(
+    (line) =>
+      line.kind === 'received' &&
+      (line.body as { input: string[] }).input.includes('the boat opens with [secret:vault]'),
+  )
+  await work.stop()
+  await app.close()
+  expect(JSON.stringify(provider.log)).not.toContain('hunter2-horse')
 })
 
 test('a server that never answers keeps nobody from stopping or closing', async () => {

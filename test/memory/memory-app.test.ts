@@ -86,6 +86,7 @@ describe.each(databases)('what a person does with memories on %s', (database) =>
       older: [2, 1],
       kept: [],
       runs: [],
+      near: [],
     })
     expect(await view(1)).toMatchObject({ content: '', replacedBy: { id: 3, content: '' } })
     expect(await view(3)).toMatchObject({ content: '', forgottenAt: expect.any(String) })

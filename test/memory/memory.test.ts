@@ -128,7 +128,14 @@ describe.each(databases)('memories on %s', (database) => {
     const second = await keep('The port is 9090', { replaces: first.id })
     const other = await keep('The port of the proxy is 7070')
     const forgetIt = (id: number) => runtime.store.write('submit', (tx) => forget(tx, id, 5))
-    expect(await forgetIt(second.id)).toEqual({ id: second.id, narratives: [], older: [], kept: [first.id], runs: [] })
+    expect(await forgetIt(second.id)).toEqual({
+      id: second.id,
+      narratives: [],
+      older: [],
+      kept: [first.id],
+      runs: [],
+      near: [],
+    })
     expect(await found('port 8080 9090')).toEqual(['The port of the proxy is 7070'])
     const memory = (id: number) => runtime.store.read((rows) => findMemory(rows, id))
     expect(await memory(second.id)).toMatchObject({ content: '', forgottenAt: 5 })

@@ -20,7 +20,16 @@ describe.each(databases)('searching memories on %s', (database) => {
       }
     })
   const search = async (...words: string[]) =>
-    (await runtime.store.read((rows) => searchMemories(rows, words, total, 10))).map(({ id, words }) => ({ id, words }))
+    (
+      await runtime.store.read((rows) =>
+        searchMemories(
+          rows,
+          words.map((word) => ({ forms: [word] })),
+          total,
+          10,
+        ),
+      )
+    ).map(({ id, words }) => ({ id, words }))
 
   test('each hit tells exactly the words that it has, however many are asked for', async () => {
     const words = Array.from({ length: 24 }, (_, at) => `word${at}`)

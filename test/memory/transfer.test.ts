@@ -170,7 +170,7 @@ describe.each(databases)('memories as files on %s', (database) => {
   const all = (runtime: TestRuntime) => runtime.store.read((rows) => listMemories(rows, { limit: 1000 }))
   const exported = async ({ store }: TestRuntime, options = {}) => {
     let file = ''
-    for await (const piece of exportMemories(store, now, options)) file += piece
+    for await (const piece of exportMemories(store, now, { markSecrets: (value) => value, ...options })) file += piece
     return file
   }
   const bring = (runtime: TestRuntime, file: string, trust = false, maxMemories = 1000) =>
@@ -186,6 +186,29 @@ describe.each(databases)('memories as files on %s', (database) => {
       'alpha lives in the north',
     ])
     expect(await to.store.read((rows) => findMemory(rows, 2))).toMatchObject({ content: 'beta lives in the north' })
+  })
+
+  test('of equal ones the owner’s own stay, and what the file brought goes to the archive', async () => {
+    await keep(from, 'beta lives in the north')
+    await keep(to, 'alpha lives in the north')
+    const later = (await exported(from)).replaceAll(/"(created|recalled)":"[^"]*"/g, '"$1":"2026-11-20T00:00:00.000Z"')
+    await to.store.write('submit', (tx) => tx.run(tx.build.updateTable('memories').set({ recalled_at: 1 })))
+    expect(await bring(to, later, true, 1)).toMatchObject({ imported: [2], archived: 1 })
+    expect((await all(to)).map(({ content }) => content)).toEqual(['alpha lives in the north'])
+  })
+
+  test('as many come in as an export with the archive has, also where both have the same words', async () => {
+    await keep(from, 'alpha lives in the north')
+    await from.store.write('submit', (tx) => archiveMemory(tx, 1))
+    await keep(from, 'alpha lives in the north')
+    await keep(from, 'alpha lives in the north', {
+      label: { integrity: 'untrusted', sources: ['url:https://a.example'] },
+    })
+    const file = await exported(from, { all: true })
+    expect(file.match(/^## memory/gm)).toHaveLength(3)
+    expect(await bring(to, file, true)).toMatchObject({ imported: [1, 2, 3], skipped: 0 })
+    expect((await exported(to, { all: true })).match(/^## memory/gm)).toHaveLength(3)
+    expect(await bring(to, file, true)).toMatchObject({ imported: [], skipped: 3 })
   })
 
   test('the archive is exported if asked for, marked as such, and comes back as an archive', async () => {

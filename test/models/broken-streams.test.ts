@@ -4,7 +4,7 @@ import { replyBytes } from '../../src/testing/provider-events.ts'
 import { lastUserText } from '../../src/testing/provider-scripts.ts'
 import { countTokens } from '../../src/testing/provider-wire.ts'
 import type { ProviderAnswer, ProviderFaults } from '../../src/testing.ts'
-import { isLong } from '../setup/long.ts'
+import { firstOf, isLong } from '../setup/long.ts'
 import { aRequest, asking, failure, kinds, shape } from './asking.ts'
 
 // Many requests for each stream: one for every byte of it in the long form.
@@ -168,10 +168,11 @@ async function atPlaces<T>(
   return outcomes
 }
 
-/** Every byte, or every thirteenth and all those around the ends of lines, of characters and of what counts. */
+/** Every byte, or every thirteenth, those around the ends of what counts, and each third end of a line or of a character. */
 function placesIn({ bytes, usageEnd, wholeEnd }: ReturnType<typeof replyBytes>): number[] {
   const ends = [0, usageEnd, wholeEnd, bytes.length]
   const isClose = (at: number) => ends.some((end) => Math.abs(end - at) < 8)
+  const first = firstOf(3) - 1
   const isEdge = (at: number) => bytes[at] === 10 || bytes[at - 1] === 10 || (bytes[at] ?? 0) > 127
-  return [...bytes.keys()].filter((at) => isLong || at % 13 === 0 || isClose(at) || isEdge(at))
+  return [...bytes.keys()].filter((at) => isLong || at % 13 === 0 || isClose(at) || (isEdge(at) && at % 3 === first))
 }

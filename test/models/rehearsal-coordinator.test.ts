@@ -153,7 +153,29 @@ test('an agent that cannot be started is told with the reason', async () => {
   const refused = { status: 'forbidden', error: 'the most that is allowed' }
   const spawned = { name: 'spawn_agent', input: { task: 'count files', skill: 'researcher' }, answer: refused }
   const { text, calls } = await coordinator([user('count files'), ...made([spawned])])
-  expect({ text, calls }).toEqual({ text: 'REHEARSAL: spawn_agent was refused: the most that is allowed', calls: [] })
+  expect({ text, calls }).toEqual({ text: 'REHEARSAL: Not started: count files: the most that is allowed', calls: [] })
+})
+
+test('of several tasks it says which were started and which not, and says it again with the results', async () => {
+  const list = user('use sub-agents: count files; find "TODO"')
+  const spawns = ['count files', 'find "TODO"'].map((task) => ({
+    name: 'spawn_agent',
+    input: { task, skill: 'researcher' },
+  }))
+  expect((await coordinator([list])).calls).toEqual(spawns)
+  const answers = [{ status: 'forbidden', error: 'the most that is allowed' }, { status: 'accepted' }]
+  const calls = made(spawns.map((spawn, at) => ({ ...spawn, answer: answers[at] })))
+  const told = await coordinator([list, ...calls])
+  expect(told).toEqual({
+    text: 'REHEARSAL: Not started: count files: the most that is allowed\n@researcher is working on it: find "TODO"',
+    calls: [],
+  })
+  const result = '[agent_result:12] run:7k2f researcher completed: REHEARSAL: "TODO": nothing found.'
+  expect((await coordinator([list, assistant(told.text), user(result), user(join)])).text.split('\n')).toEqual([
+    'REHEARSAL: "TODO": nothing found.',
+    '@researcher, all of it: heddle show result:12',
+    'Still not started: count files: the most that is allowed',
+  ])
 })
 
 const failure = [

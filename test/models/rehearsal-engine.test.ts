@@ -100,6 +100,22 @@ test('from the chat and without a model: register, pin, see why, delegate, a mod
   expect(big.requests).toEqual([])
 })
 
+test('the results of sub-agents come with the task that was not started, and why', async () => {
+  const { app, folder, say } = await newPerson()
+  // tools.subagents.maxChildrenPerAgent is 5.
+  const tasks = [1, 2, 3, 4, 5, 6].map((part) => `find "part ${part}"`)
+  const said = await say(`use sub-agents: ${tasks.join('; ')}`, { agent: 'general' })
+  const [, last] = said.split('\nStill not started: ')
+  expect(last).toMatch(/^find "part 6": 5 of your sub-agents still work/)
+  const [first] = await app.log(folder, { of: 'session:main' })
+  const { response } = (await app.show(folder, `turn:${first?.id}`)) as TurnView
+  expect(response.content.split(/: 5 of|\n/)).toEqual([
+    "REHEARSAL: I've spawned 5 sub-agents. I'll let you know when they complete.",
+    'Not started: find "part 6"',
+    expect.any(String),
+  ])
+})
+
 test('a report is planned, refused, planned anew, fails, is mended, written and checked', async () => {
   const { app, say, read } = await newPerson()
   const stopped = await say(`${request}, let task 2 fail`, { attended: true, noes: ['drop src/web'] })

@@ -169,3 +169,15 @@ test('what it can do is published, with how to ask for it', () => {
   expect(examples).toEqual(expect.arrayContaining(['survey and report per part', 'check every number in REPORT.md']))
   for (const example of examples) expect(describeRehearsal()).toContain(example)
 })
+
+test('nothing is promised about sub-agents of whose end nobody is told', async () => {
+  const task = { task: 'find "TODO"', label: 'find "TODO"', timeoutSeconds: 120, cleanup: 'delete' }
+  const spawned = (memoryShareMode: string) =>
+    made([{ name: 'sessions_spawn', input: task, answer: { status: 'accepted', runId: '7k2f', memoryShareMode } }])
+  const said = async (mode: string) =>
+    (await ask('', ['sessions_spawn'], [user('use sub-agents: find "TODO"'), ...spawned(mode)])).text
+  expect(await said('handoff')).toBe("REHEARSAL: I've spawned a sub-agent. I'll let you know when it completes.")
+  expect(await said('isolated')).toBe(
+    "REHEARSAL: I've spawned a sub-agent. It works isolated: I am not told of the end. Look for yourself: heddle subagent show 7k2f",
+  )
+})

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { rehearsalModel } from '../../src/rehearsal/rehearsal.ts'
 import { systemClock } from '../../src/system.ts'
 import { openTestApp, seededRandom, type TestApp } from '../../src/testing.ts'
+import { inTurn, isLong } from '../setup/long.ts'
 
 let folder: string
 let app: TestApp | undefined
@@ -60,7 +61,10 @@ const folders: [string, Files][] = [
   [
     'many files',
     Object.fromEntries(
-      Array.from({ length: 5000 }, (_, n) => [`d${n % 10}/f${n}.txt`, n % 100 === 0 ? 'TODO\n' : 'x\n']),
+      Array.from({ length: isLong ? 5000 : 1500 }, (_, n) => [
+        `d${n % 10}/f${n}.txt`,
+        n % 100 === 0 ? 'TODO\n' : 'x\n',
+      ]),
     ),
   ],
   ...Array.from({ length: 13 }, (_, n): [string, Files] => [`a folder made from ${n + 1}`, generated(n + 1)]),
@@ -92,7 +96,7 @@ function counted(part = '.') {
 }
 
 describe('a survey by the stand-in', () => {
-  test.each(folders)('of %s has only numbers and quotes that another count confirms', async (_, files) => {
+  test.each(inTurn(folders, 7))('of %s has only numbers and quotes that another count confirms', async (_, files) => {
     make(files)
     const text = await ask('survey this folder')
     expect(text).toMatch(/^REHEARSAL: /)

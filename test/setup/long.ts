@@ -1,7 +1,8 @@
 /** `npm run long` plays proofs at their full length; `npm test` a part of each that has every kind of case. */
 export const isLong = process.env['LONG'] !== undefined
 
-const today = Math.floor(Date.now() / 86_400_000)
+/** `DAY=<number>` plays the cases of another day. */
+const today = Number(process.env['DAY'] ?? Math.floor(Date.now() / 86_400_000))
 
 /**
  * So many of a list, evenly from its beginning to its end, and others each day until all had their turn; all of it in

@@ -16,9 +16,14 @@ export function heddleOf(app: App, process: Partial<Heddle> = {}): Heddle {
   return {
     as: () => app,
     identify: async () => owner,
+    signIn: () => Promise.reject(new Error('nobody signs in to this Heddle')),
+    signOut: async () => undefined,
     once: (_, __, act) => act(),
     work: () => Promise.reject(new Error('this Heddle does no work')),
+    isReady: async () => true,
     listen: () => () => undefined,
+    shownTo: async (_, events) => [...events],
+    mayHear: async () => true,
     close: async () => undefined,
     ...process,
   }

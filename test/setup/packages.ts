@@ -6,7 +6,13 @@ import { delimiter, join } from 'node:path'
 const serverDirectories = ['/usr/lib/postgresql/*/bin', '/usr/pgsql-*/bin']
 
 /** The system packages that tests may ask for, each with a program that shows it is there. */
-const programOf = { postgresql: 'initdb', strace: 'strace', bubblewrap: 'bwrap' } as const
+const programOf = {
+  postgresql: 'initdb',
+  strace: 'strace',
+  bubblewrap: 'bwrap',
+  prometheus: 'promtool',
+  chromium: 'chromium',
+} as const
 export type SystemPackage = keyof typeof programOf
 
 /** Where a program is, preferring the PATH, then the newest PostgreSQL. */

@@ -5,13 +5,13 @@ import { expectWhole } from '../contract/whole.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { backupOf } from './backup-lines.ts'
-import { emptyPlace, openWorld } from './filled-world.ts'
+import { emptyPlace, emptyWorld, openWorld } from './filled-world.ts'
 import type { Writing } from './programs/write-on.ts'
 
 test.each(databases)(
   'F37 a backup of %s taken while four processes write is whole and has every turn acknowledged before it',
   async (database) => {
-    const runtime = await openWorld(emptyPlace(database))
+    const runtime = await emptyWorld(database)
     const writing = (label: string): Writing => ({ place: runtime.place, labels: [label, 'shared'] })
     const programs = ['a', 'b', 'c', 'd'].map((label) => start('../store/programs/write-on', writing(label)))
     const before = (await Promise.all(programs.map((program) => hearTurns(program, 20)))).flat()

@@ -9,6 +9,7 @@ import { putPersona } from '../../src/store/rows/personas.ts'
 import { costSince, reserveUsage, settleUsage } from '../../src/store/rows/usage.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Database, newPlace } from '../setup/places.ts'
+import { readyPlace } from '../setup/ready-places.ts'
 import { context } from '../setup/store-context.ts'
 import { type AllRows, allRows } from './all-rows.ts'
 import { backupOf } from './backup-lines.ts'
@@ -34,9 +35,16 @@ export async function openWorld(place: DatabaseLocation, options: OpenOptions = 
   return { store: { ...store, close }, place, clock: context.clock, newId: idSource(context.clock, context.random) }
 }
 
+/** A store of the newest schema without rows. Cheaper than to open an empty place, which has to be migrated. */
+export async function emptyWorld(database: Database): Promise<OpenWorld> {
+  const { place, remove } = await readyPlace(database)
+  onTestFinished(remove)
+  return openWorld(place)
+}
+
 /** A store that holds a little of everything: forks, a persona, a prompt, tool calls, a compaction, letters of all kinds. */
 export async function filledWorld(database: Database, options: OpenOptions = {}): Promise<OpenWorld> {
-  const runtime = await openWorld(emptyPlace(database), options)
+  const runtime = options.migrations ? await openWorld(emptyPlace(database), options) : await emptyWorld(database)
   await fill(runtime)
   return runtime
 }

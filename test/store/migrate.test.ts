@@ -8,6 +8,7 @@ import type { Migration } from '../../src/store/migration.ts'
 import { openStore } from '../../src/store/open.ts'
 import { dumpSchema } from '../../src/store/schema-dump.ts'
 import { expectSound } from '../contract/whole.ts'
+import { inTurn } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { rowsIn } from './all-rows.ts'
@@ -119,7 +120,7 @@ test('F36 PostgreSQL: a connection that is lost at any statement of an upgrade l
     .flatMap(({ up, id }) => up(postgres.types).map(() => id))
   const expected = await openWorld(emptyPlace('postgres'), { migrations: laterMigrations })
   const dump = await dumpSchema(expected.store)
-  for (const [index, id] of statements.entries()) {
+  for (const [index, id] of inTurn([...statements.entries()], 2)) {
     const { place, rows } = await filledPlace('postgres')
     const position = index - statements.indexOf(id)
     const lost = laterMigrations.map((migration) =>

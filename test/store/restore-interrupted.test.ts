@@ -9,13 +9,14 @@ import type { CrashPoint } from '../../src/domain/crash-points.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { bundled, start } from '../contract/program.ts'
+import { inTurn } from '../setup/long.ts'
 import { node } from '../setup/node.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { rowsIn } from './all-rows.ts'
 import { backupOf } from './backup-lines.ts'
 import { atEveryCall } from './faults.ts'
-import { drawnToday, emptyPlace, filledPlace, filledTurns, filledWorld, openWorld, spendNow } from './filled-world.ts'
+import { drawnToday, emptyPlace, emptyWorld, filledPlace, filledTurns, filledWorld, spendNow } from './filled-world.ts'
 import type { Act } from './programs/act.ts'
 
 const program = '../store/programs/act'
@@ -23,22 +24,22 @@ const program = '../store/programs/act'
 type FilePlace = DatabaseLocation & { kind: 'sqlite' }
 
 describe.each(databases)('F37 a restore into %s that is killed', (database) => {
-  test.each<CrashPoint>(['restore.before_swap', 'restore.after_swap'])(
-    'at %s leaves the old database or the new one, and can be repeated',
-    async (point) => {
-      const { place, rows } = await filledPlace(database)
-      const empty = await openWorld(emptyPlace(database))
-      const file = await backupOf(empty.store)
-      expect(await killedAt(point, { act: 'restore', place, file })).toBe('SIGKILL')
+  // On one database before the swap while on the other after it.
+  const points: CrashPoint[] = ['restore.before_swap', 'restore.after_swap']
+  const order = database === 'sqlite' ? points : points.toReversed()
+  test.each(inTurn(order, 1))('at %s leaves the old database or the new one, and can be repeated', async (point) => {
+    const { place, rows } = await filledPlace(database)
+    const empty = await emptyWorld(database)
+    const file = await backupOf(empty.store)
+    expect(await killedAt(point, { act: 'restore', place, file })).toBe('SIGKILL')
 
-      const turns = point === 'restore.before_swap' ? rows['turns'] : []
-      expect((await rowsIn(place))['turns']).toEqual(turns)
-      await restoreBackup(place, file, { context })
-      expect((await rowsIn(place))['turns']).toEqual([])
-    },
-  )
+    const turns = point === 'restore.before_swap' ? rows['turns'] : []
+    expect((await rowsIn(place))['turns']).toEqual(turns)
+    await restoreBackup(place, file, { context })
+    expect((await rowsIn(place))['turns']).toEqual([])
+  })
 
-  test.each<CrashPoint>(['restore.before_swap', 'restore.after_swap'])(
+  test.each(inTurn(order, 1))(
     'at %s still counts what was spent today, and so does the restore after it',
     async (point) => {
       const { store, place } = await filledWorld(database)
@@ -185,7 +186,7 @@ describe('what cannot be asked whether it is in use is moved aside as it is', ()
 })
 
 test('a process that is stopped at any opening of the file while it is restored writes into the new one', async () => {
-  for (let opening = 1; opening <= 5; opening++) {
+  for (const opening of inTurn([1, 2, 3, 4, 5], 2)) {
     const { place, backup } = await filledPlace('sqlite')
     const child = stoppedAt(opening, { act: 'append', place, turns: 1 })
     await child.stopped

@@ -22,7 +22,16 @@ import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { allRows, rowsIn } from './all-rows.ts'
 import { backupOf, readLines, writeLines } from './backup-lines.ts'
-import { drawnToday, emptyPlace, filledPlace, filledTurns, filledWorld, openWorld, spendNow } from './filled-world.ts'
+import {
+  drawnToday,
+  emptyPlace,
+  emptyWorld,
+  filledPlace,
+  filledTurns,
+  filledWorld,
+  openWorld,
+  spendNow,
+} from './filled-world.ts'
 import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 const ways = databases.flatMap((from) => databases.map((to) => ({ from, to })))
@@ -32,7 +41,7 @@ const mia: User = {
   ...{ id: 'mia', role: 'public', isTrusted: false, tools: null, folder: '/work' },
   ...{ perDayUsd: null, createdAt: 1, removedAt: null },
 }
-const token = { userId: 'mia', scopes: null, createdAt: 1, expiresAt: null }
+const token = { kind: 'token' as const, userId: 'mia', scopes: null, createdAt: 1, expiresAt: null }
 
 const meta = { key: 'k', value: 'v' }
 
@@ -101,7 +110,7 @@ describe.each(ways)('a backup of $from restored into $to', ({ from, to }) => {
 describe.each(databases)('restoring into %s', (database) => {
   test('keeps aside what was there, whole', async () => {
     const { place, rows } = await filledPlace(database)
-    const empty = await openWorld(emptyPlace(database))
+    const empty = await emptyWorld(database)
     const { keptAside, turns } = await restoreBackup(place, await backupOf(empty.store), { context })
 
     expect(turns).toBe(0)
@@ -159,7 +168,7 @@ describe.each(databases)('restoring into %s', (database) => {
 
   test('names the command that goes back, which brings every row and still counts what was spent since', async () => {
     const { place, rows } = await filledPlace(database)
-    const empty = await openWorld(emptyPlace(database))
+    const empty = await emptyWorld(database)
     const { wayBack } = await restoreBackup(place, await backupOf(empty.store), { context })
     const since = await openWorld(place)
     await spendNow(since.store, 'since-the-restore', 2)

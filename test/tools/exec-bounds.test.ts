@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { asNobody } from '../setup/as-nobody.ts'
-import { isLong } from '../setup/long.ts'
+import { inTurn, isLong } from '../setup/long.ts'
 import { describeAsRoot, testAsRoot } from '../setup/root.ts'
 import { untilSo } from '../setup/until.ts'
 import {
@@ -27,7 +27,7 @@ let marks = 0
 const newMark = () => `${process.pid}${String(++marks).padStart(3, '0')}.25`
 
 describe('whatever a command leaves behind ends with it', () => {
-  test.each([
+  const leftovers: [what: string, command: (mark: string) => string][] = [
     ['a child in the background', (mark: string) => `sleep ${mark} & echo left`],
     ['one that ignores signals', (mark: string) => `(trap '' TERM INT HUP; sleep ${mark}) & echo left`],
     ['a session of its own', (mark: string) => `setsid sleep ${mark} > /dev/null 2>&1 < /dev/null & echo left`],
@@ -37,7 +37,8 @@ describe('whatever a command leaves behind ends with it', () => {
     ],
     ['all of its own group', () => 'trap "kill 0" EXIT; trap : TERM; echo left'],
     ['a coprocess', (mark: string) => `coproc sleep ${mark}; echo left`],
-  ])('%s', async (_, command) => {
+  ]
+  test.each(inTurn(leftovers, 3))('%s', async (_, command) => {
     folder = await commandFolder()
     const mark = newMark()
     expect(await folder.run(command(mark))).toBe('left\n[exit 0]')
@@ -46,7 +47,7 @@ describe('whatever a command leaves behind ends with it', () => {
 })
 
 describe('a command that does not end is killed with all it started', () => {
-  test.each([
+  const endless: [what: string, command: (mark: string) => string][] = [
     ['that sleeps', (mark: string) => `echo begun; sleep ${mark}`],
     [
       'that ignores signals',
@@ -55,7 +56,8 @@ describe('a command that does not end is killed with all it started', () => {
     ['that has closed its output', (mark: string) => `echo begun; exec > /dev/null 2>&1; sleep ${mark}`],
     ['that waits for a daemon', (mark: string) => `echo begun; setsid --wait sleep ${mark}`],
     ['that has stopped itself', (mark: string) => `echo begun; sleep ${mark} & kill -STOP $$`],
-  ])('%s', async (_, command) => {
+  ]
+  test.each(inTurn(endless, 2))('%s', async (_, command) => {
     folder = await commandFolder()
     const mark = newMark()
     expect(await folder.run(command(mark), { timeout_seconds: 1 })).toBe('begun\n[killed: timed out after 1 s]')
@@ -84,7 +86,7 @@ describe('a command that does not end is killed with all it started', () => {
     folder = await commandFolder()
     const mark = newMark()
     // At another of its first turns each time, and with another number of processes.
-    for (let at = 0; at < 40; at += isLong ? 1 : 2) {
+    for (const at of inTurn([...Array(40).keys()], 6)) {
       const stop = new AbortController()
       const call = folder.call({ command: `sleep ${mark}` }, stop.signal)
       let turns = 0
@@ -112,7 +114,7 @@ describe('a command that does not end is killed with all it started', () => {
 test('at whichever moment of a start the runtime is killed, nothing is left', async () => {
   folder = await commandFolder()
   const mark = newMark()
-  for (let round = 0; round < (isLong ? 30 : 6); round++) {
+  for (const round of isLong ? Array(30).keys() : inTurn([...Array(6).keys()], 2)) {
     const program = runProgram(folder.path, 'true', `sleep ${mark}`)
     // The next command begins right after the answer to the first; it is a process more at each step of its start.
     await once(program.stdout, 'data')
@@ -133,7 +135,7 @@ describe('a command takes no more than it may', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * 2 ** 20)
   })
 
-  test.each([
+  const eaters: [what: string, command: string, end: string][] = [
     [
       'one process',
       'node -e "const a = []; for (;;) a.push(Buffer.alloc(1e7, 1))"',
@@ -147,13 +149,14 @@ describe('a command takes no more than it may', () => {
     ['one process, at once', 'node -e "Buffer.alloc(2e9, 1)"', 'RangeError: .*alloc'],
     ['a file in memory', 'head -c 1G /dev/zero > /tmp/large', 'No space left on device'],
     ['shared memory', 'head -c 1G /dev/zero > /dev/shm/large', 'No space left on device'],
-  ])('of memory: %s', async (_, command, end) => {
+  ]
+  test.each(inTurn(eaters, 2))('of memory: %s', async (_, command, end) => {
     folder = await commandFolder({ memoryMB: 512 })
     expect(await folder.run(command)).toMatch(new RegExp(end))
   })
 
   const owners = isRoot ? [undefined, nobody] : [undefined]
-  test.each(owners)('of processes: one that forks and forks (owner %s)', async (owner) => {
+  test.each(inTurn(owners, 1))('of processes: one that forks and forks (owner %s)', async (owner) => {
     folder = await commandFolder({ processes: 40 }, owner === undefined ? {} : { owner })
     const mark = newMark()
     const text = await folder.run(`for i in {1..2000}; do sleep ${mark} & sleep 0.001; done; echo all of them`, {
@@ -173,14 +176,15 @@ describe('a command takes no more than it may', () => {
 })
 
 describe('many commands at once', () => {
-  test('fifty finish, and leave neither a process nor a descriptor', async () => {
+  const count = isLong ? 50 : 12
+  test(`${count} finish, and leave neither a process nor a descriptor`, async () => {
     folder = await commandFolder()
     await folder.run('true')
     const descriptors = () => readdirSync('/proc/self/fd').length
     const before = descriptors()
     const mark = newMark()
     const texts = await Promise.all(
-      Array.from({ length: 50 }, (_, at) =>
+      Array.from({ length: count }, (_, at) =>
         folder.run(`sleep ${mark} & echo ${at}; node -p ${at}`, { timeout_seconds: 60 }),
       ),
     )

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 
 const checkout = realpathSync(join(import.meta.dirname, '../..'))
 const program = join(import.meta.dirname, 'exec-program.ts')
@@ -136,7 +137,7 @@ const managers: { name: string; entry: string; installed: string; make?: () => v
 ]
 
 describe("commands use the user's Node, and of the home they see only that installation", () => {
-  test.each(managers)('$name', ({ entry, installed, make }) => {
+  test.each(inTurn(managers, 2))('$name', ({ entry, installed, make }) => {
     install(installed, '20.11.0')
     install('.nvm/versions/node/v18.0.0', '18.0.0')
     make?.()
@@ -163,11 +164,12 @@ describe("commands use the user's Node, and of the home they see only that insta
     install('.volta/tools/image/node/20.11.0', '20.11.0')
     volta?.make?.()
     const node = () => answers(['node'], { path: [join(home, '.volta/bin')] })
-    for (const [name, text] of [
+    const files = [
       ['.nvmrc', 'v22\n'],
       ['.tool-versions', 'nodejs 22.1.0\n'],
       ['package.json', '{ "volta": { "node": "22.1.0" } }'],
-    ] as const) {
+    ] as const
+    for (const [name, text] of inTurn(files, 1)) {
       writeFileSync(join(folder, name), text)
       expect(node()).toEqual(['node 22.1.0\n[exit 0]'])
       rmSync(join(folder, name))
@@ -236,7 +238,7 @@ describe("heddle's own Node is used where there is no other", () => {
 })
 
 describe('what is bound below a temporary directory', () => {
-  test.each(['/tmp', '/var/tmp'])(
+  test.each(inTurn(['/tmp', '/var/tmp'], 1))(
     'is reached by a way that shows nothing else and cannot be written: %s',
     (temporary) => {
       const there = realpathSync(mkdtempSync(join(temporary, 'heddle-node-')))

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import { type CommandFolder, commandFolder } from './command-folder.ts'
 
 describe.each(['on', 'off'] as const)('with the sandbox %s, what a command changes is kept with its end', (sandbox) => {
@@ -93,7 +94,9 @@ describe.each(['on', 'off'] as const)('with the sandbox %s, what a command chang
     expect(await touched('> b; exit 3')).toEqual({ ...nothing(), created: ['b'] })
   })
 
-  test('where there are too many files nobody looks, and that is said', async () => {
+  // Takes long to make.
+  const inItsTurn = inTurn(['on', 'off'], 1).filter((each) => each === sandbox)
+  test.each(inItsTurn)('where there are too many files nobody looks, and that is said', async () => {
     await open({})
     for (let at = 0; at < 201; at++) mkdirSync(join(folder.path, `d${at}`))
     const many = 'for d in d*; do (cd $d; for i in $(seq 100); do > $i; done); done'

@@ -4,9 +4,10 @@ import { readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { watch } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
-const kills = 12
+const kills = inTurn([...Array(12).keys()], 3)
 
 const folders: TestFolder[] = []
 afterEach(() => {
@@ -16,7 +17,7 @@ afterEach(() => {
 test('a process that is killed while it writes leaves a whole file, and nothing that the next to write there does not remove', async () => {
   const program = join(import.meta.dirname, 'write-program.ts')
   let left = 0
-  for (let kill = 0; kill < kills; kill++) {
+  for (const kill of kills) {
     // A new one each time: a process looks for what others left once a minute.
     const folder = newFolder({ 'sub/file': '0'.repeat(300_000) })
     folders.push(folder)
@@ -34,7 +35,7 @@ test('a process that is killed while it writes leaves a whole file, and nothing 
     await folder.call('write_file', { path: 'sub/file', content: '5'.repeat(300_000) })
     expect(readdirSync(sub)).toEqual(['file'])
   }
-  console.log(`${kills} kills, ${left} of them in the middle of a write`)
+  console.log(`${kills.length} kills, ${left} of them in the middle of a write`)
 })
 
 /** Resolves when so many things have happened in a directory. */

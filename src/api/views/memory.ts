@@ -50,10 +50,20 @@ export interface MemoryView extends MemoryLine {
   forgottenAt?: string
   /** Older memories that it replaces, the nearest first. */
   older: { id: number; content: string }[]
-  /** Narratives that cite it. */
+  /** Other memories that may say the same, nearest first. */
+  near: SimilarMemory[]
+  /** Narratives that are based on it, directly or by way of others. */
   narratives: number[]
   /** Runs that were shown it. */
   runs: string[]
+}
+
+/** A memory that may say the same as another one. */
+export interface SimilarMemory {
+  id: number
+  content: string
+  /** Day on which it was saved. */
+  day: string
 }
 
 /** A memory that a run recalled, and why. */
@@ -103,7 +113,7 @@ export interface RememberResult {
 /** Result of forgetting a memory: what depended on it. */
 export interface ForgetResult {
   id: number
-  /** Narratives that cite it. */
+  /** Narratives that are based on it, directly or by way of others: they are not told any more. */
   narratives: number[]
   /** Memories that it had replaced and that were forgotten with it. */
   older: number[]
@@ -111,6 +121,8 @@ export interface ForgetResult {
   kept: number[]
   /** Runs that were shown it; their answers are not changed. */
   runs: string[]
+  /** Memories that may say the same and are still there, nearest first. */
+  near: SimilarMemory[]
 }
 
 export interface MemoryImport {

@@ -10,7 +10,7 @@ import type {
   RunState,
   StepKind,
 } from '../../domain/run.ts'
-import type { Spending } from '../../domain/spending.ts'
+import type { CostState, Spending } from '../../domain/spending.ts'
 import type { UnsafeCall } from '../../domain/tools/touched.ts'
 import type { TurnModel } from '../../domain/turn.ts'
 import type { ListPage, PageOptions } from './page.ts'
@@ -19,10 +19,6 @@ import type { ListPage, PageOptions } from './page.ts'
 export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'tellsOf'> {
   kind: 'run'
   runKind: RunKind
-  /** Beginning of its input. */
-  asked: string
-  createdAt: string
-  finishedAt: string | null
   epoch: number
   crashes: number
   tries: number
@@ -60,6 +56,10 @@ export interface RunLine {
   parentRunId: string | null
   rootRunId: string
   depth: number
+  /** Beginning of its inputs. */
+  asked: string
+  createdAt: string
+  finishedAt: string | null
   agent?: string
   /** Why the words of the message chose its agent. */
   routedBy?: string
@@ -84,11 +84,47 @@ export interface RunLine {
   waitingFor?: string
 }
 
+/** A step of a run with its words; long ones are cut. */
+export interface RunStep {
+  seq: number
+  kind: StepKind
+  at: string | null
+  /** Of a reply, of steering, of a summary. */
+  text?: string
+  /** The model that replied. */
+  model?: string
+  callId?: string
+  tool?: string
+  input?: unknown
+  output?: unknown
+  status?: string
+}
+
+/** A model call of a run. */
+interface RunCall {
+  call: number
+  model: string
+  state: CostState
+  inputTokens: number
+  outputTokens: number
+  costUsd: number
+  /** Its beginning. */
+  at: string
+}
+
+/** What a run did: its steps, and its model calls. */
+export interface RunSteps {
+  steps: RunStep[]
+  calls: RunCall[]
+}
+
 /** Which runs to list: unfinished ones or, with `all`, any. Without a limit 50; `after` is the `next` of a page, or the id of a run. */
 export interface RunFilter extends PageOptions {
   all?: boolean
   /** Only runs in sessions of this folder; with `requestsOf`, the folder of that session. */
   folder?: string
+  /** Only runs of the request that began with this run: a whole id. */
+  root?: string
   /** Only runs of requests that were made in the session with this label, those of its agents included. */
   requestsOf?: string
 }
@@ -96,6 +132,12 @@ export interface RunFilter extends PageOptions {
 /** Spending by key, those that began last at the end; older ones follow `next`. */
 export interface UsageReport extends ListPage<Spending & { key: string }> {
   total: Spending
+}
+
+/** Spending of one model on one day (UTC). */
+export interface DayUsage extends Spending {
+  day: string
+  model: string
 }
 
 /** Keys by which spending can be grouped. */

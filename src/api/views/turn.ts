@@ -21,6 +21,26 @@ export interface TurnLine {
   requestId: string
 }
 
+/** A turn of the whole tree. */
+export interface TreeTurn extends TurnLine {
+  /** Label of the session that wrote it; null if none goes on after it. */
+  branch: string | null
+  agent: string | null
+  /** Beginning of its answer. */
+  answer: string
+  costUsd: number
+}
+
+/** A turn of a path with its words. Long inputs and outputs of its calls are cut; the view of the turn has them whole. */
+export interface WindowTurn extends Omit<TurnView, DetailOfTurn> {
+  agent: string | null
+}
+
+type DetailOfTurn = 'kind' | 'thinkingConfig' | 'settings' | 'promptHash' | 'thread' | keyof RecalledByTurn
+
+/** What the run of a turn was reminded of. */
+type RecalledByTurn = Pick<TurnView, 'remindedOf' | 'remindedOfFiles' | 'beganWith'>
+
 /** All of a turn. */
 export interface TurnView {
   kind: 'turn'

@@ -37,7 +37,8 @@ function keyOf(principal: Principal): string {
   return actor.kind === 'user' ? `${text} ${actor.role} ${actor.scopes?.join(',') ?? '*'}` : text
 }
 
-function callerOf(principal: Principal): Caller {
+/** A principal as the user of an App. */
+export function callerOf(principal: Principal): Caller {
   const text = principalText(actingFor(principal))
   return {
     principal,

@@ -4,7 +4,7 @@ import { authorize, forbidden, type Resource, rankOf } from '../../domain/access
 import { isOwner } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { parseReference, type ReferenceKind } from '../../domain/reference.ts'
-import { labelFor } from '../../domain/session.ts'
+import { isLabelOf, labelFor } from '../../domain/session.ts'
 import { noJob } from '../../engine/jobs/change-job.ts'
 import { userOf } from '../../engine/run/sender.ts'
 import type { Runtime } from '../../engine/runtime.ts'
@@ -101,7 +101,8 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       if (kind !== null && kind !== 'session') return target
       const naming = { folder, caller: text }
       const found = await store.read((rows) => findNamed(rows, `session:${id}`, naming))
-      if (found && !may(found)) throw notFound('session', id)
+      // Another's session and one that nobody has are told of in the same words.
+      if (found ? !may(found) : !isLabelOf(text, labelFor(text, id))) throw notFound('session', id)
       return labelFor(text, id)
     },
     async input(itemId) {

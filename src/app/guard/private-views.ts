@@ -1,4 +1,5 @@
 import type { Shown } from '../../api/turns.ts'
+import type { RunStep } from '../../api/views/run.ts'
 import type { WhyView } from '../../api/views/why.ts'
 import type { Event } from '../../domain/event.ts'
 import { isMemoryTool } from '../../domain/tools/tool-names.ts'
@@ -11,8 +12,18 @@ export function withoutPrivate(shown: Shown): Shown {
   if (shown.kind === 'task') return { ...shown, narratives: [] }
   if (shown.kind !== 'turn') return shown
   const thread = { ...shown.thread, systemPrompt: null }
-  const toolCalls = shown.toolCalls.map(withoutMemories)
-  return { ...shown, toolCalls, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
+  return { ...withoutPrivateCalls(shown), remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
+}
+
+/** A turn without what memory tools were given and gave. */
+export function withoutPrivateCalls<T extends { toolCalls: ToolCall[] }>(turn: T): T {
+  return { ...turn, toolCalls: turn.toolCalls.map(withoutMemories) }
+}
+
+/** A step without what a memory tool was given or gave. */
+export function withoutPrivateStep(step: RunStep): RunStep {
+  if (step.tool === undefined || !isMemoryTool(step.tool)) return step
+  return { ...step, ...('input' in step && { input: hidden }), ...('output' in step && { output: hidden }) }
 }
 
 /** An event without what a memory tool was given. */

@@ -50,6 +50,8 @@ export const rules: RulesOf<App> = {
     about: (reference) => withKind('run', reference),
   },
   usage: { action: 'run.usage' },
+  usageByDay: { action: 'run.usage' },
+  runSteps: { action: 'turn.read', args: async (checks, run) => [await checks.named(run, '/', 'run')] },
   status: {
     action: 'run.status',
     args: async (checks, folder, since) => [await checks.folder(folder), since],
@@ -123,6 +125,14 @@ export const rules: RulesOf<App> = {
       return [at, query.all ? query : { ...query, of: await checks.named(query.of ?? 'main', at) }]
     },
   },
+  turnWindow: {
+    action: 'turn.read',
+    async args(checks, folder, query) {
+      const at = await checks.folder(folder)
+      return [at, { ...query, of: await checks.named(query.of ?? 'main', at) }]
+    },
+  },
+  turnTree: { action: 'turn.read', args: async (checks, query) => [await inFolder(checks, query)] },
   tips: { action: 'turn.read' },
   context: {
     action: 'turn.read',
@@ -243,9 +253,16 @@ export const rules: RulesOf<App> = {
   setUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
   removeUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
   tokens: { action: 'token.list' },
-  createToken: { action: 'token.change', about: (user) => `user:${user}`, audited: always },
+  createToken: { action: 'token.change', about: holder, audited: always },
+  createSignInLink: { action: 'token.change', about: holder, audited: always },
   revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: always },
   audit: { action: 'audit.read' },
+  metrics: { action: 'home.metrics' },
+}
+
+/** Whose token it is. */
+function holder(user: string | null = null): string {
+  return user === null ? 'owner' : `user:${user}`
 }
 
 const askActions = {

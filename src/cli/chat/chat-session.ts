@@ -10,9 +10,11 @@ import { mentionsIn } from '../input/read-prompt.ts'
 import { lookupsOf, runsAt } from '../live/live-runs.ts'
 import { type EndedRun, SessionRenderer } from '../live/session-renderer.ts'
 import { routeLine } from '../pages/route-line.ts'
+import { refusalCode } from '../refusal-code.ts'
 import { historyIn } from '../terminal/line-history.ts'
 import type { Pane } from '../terminal/pane.ts'
 import { paint, printable } from '../terminal/screen.ts'
+import { KnownAgentNames } from './agent-names.ts'
 import { keyboardHelp, readChatLine } from './chat-line.ts'
 import { ChatQuestions } from './chat-questions.ts'
 import type { ChatSettings } from './chat-settings.ts'
@@ -43,6 +45,7 @@ export class ChatSession {
   readonly #outbox: Outbox
   readonly #questions: ChatQuestions
   readonly #program: ProgramInChat
+  readonly #agents = new KnownAgentNames()
   /** Resolves after the greeting: typed lines wait for it. */
   readonly #ready = Promise.withResolvers<void>()
   #session: string
@@ -55,6 +58,8 @@ export class ChatSession {
   #note = ''
   #interruptedAt = Number.NEGATIVE_INFINITY
   #code = 0
+  /** Exit code of the last piped line that was refused; 0 if none was. */
+  #refusal = 0
 
   constructor(here: CommandContext, client: Client, settings: ChatSettings) {
     this.#here = here
@@ -72,7 +77,7 @@ export class ChatSession {
     this.#renderer = this.#rendererOf(settings.session)
     this.#pane = talkPane(here, {
       prompt: () => paint(here.screen, 'bold', this.#prompt),
-      completions: completionsIn(here.folder),
+      completions: completionsIn(here.folder, () => this.#agents.names),
       history: historyIn(join(homePaths(here.home).run, 'history')),
       takesEmpty: () => this.#questions.takesEmpty,
       onLine: (line) => this.#typed(line),
@@ -115,6 +120,7 @@ export class ChatSession {
     // Read before this process starts working, so that runs left by a crash are recognised.
     const request = await this.#ask((client) => runsAt(client, { session: this.#session, folder }))
     if (isThere) await this.#connection.workOn(this.#session)
+    if (this.#isTyped) await this.#ask((client) => this.#agents.read(client, folder))
     // Pipes and files get the conversation only.
     if (this.#here.io.stdout.isTTY) {
       const hint = this.#isTyped ? '/help lists the commands; Ctrl-C stops a turn, twice quits\n' : ''
@@ -259,7 +265,8 @@ export class ChatSession {
       this.#print(`${outcomeLines(screen, outcome, clock.now())}${isHelp(line) ? `\n${keyboardHelp}` : ''}`)
     if (go) await this.#go(go)
     if (say) await this.#say(say.kind, say.content)
-    if (leave) this.#leave(0)
+    if (this.#isTyped && line.startsWith('/agents')) await this.#ask((client) => this.#agents.read(client, folder))
+    if (leave) this.#leave(this.#code)
   }
 
   async #say(how: OutgoingMessage['how'], content: string): Promise<void> {
@@ -311,7 +318,7 @@ export class ChatSession {
   }
 
   #ended({ state, took, asked }: EndedRun): void {
-    this.#code = this.#isTyped ? 0 : exitCodeOf({ status: state })
+    this.#code = this.#isTyped ? 0 : exitCodeOf({ status: state }) || this.#refusal
     this.#note = ''
     markSeen(this.#here)
     if (took < longTurn || state === 'cancelled') return
@@ -368,6 +375,10 @@ export class ChatSession {
   }
 
   #complain(error: unknown, what = ''): void {
+    if (!this.#isTyped) {
+      this.#refusal = refusalCode(error)
+      this.#code = this.#refusal
+    }
     if (this.#over.signal.aborted) return
     this.#print(complaint(this.#here.screen, error, what))
     this.#draw()

@@ -2,12 +2,14 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { registry } from '../../commands/registry.ts'
 
-/** Completes `@path` with files of the folder, and `/word` with commands. */
-export function completionsIn(folder: string): (line: string) => [string[], string] {
+/** Completes `@name` with agents and with files of the folder, in a command with agents only, and `/word` with commands. */
+export function completionsIn(folder: string, agents: () => readonly string[]): (line: string) => [string[], string] {
   return (line) => {
     const [, path] = /(?:^|[\s("'[])@([^\s"]*)$/.exec(line) ?? []
-    // After /agents show, say, an @ begins the name of an agent.
-    if (path !== undefined && !line.startsWith('/')) return [filesLike(path, folder), path]
+    if (path !== undefined) {
+      const named = agents().flatMap((name) => (name.startsWith(path) ? [`${name} `] : []))
+      return [line.startsWith('/') ? named : [...named, ...filesLike(path, folder)], path]
+    }
     const [typed] = /^\/[a-z]*(?: [a-z]*)?$/.exec(line) ?? []
     if (typed === undefined) return [[], line]
     const depth = typed.split(' ').length

@@ -1,4 +1,5 @@
 import type { ProfileView } from '../../api/profiles.ts'
+import { describeLimits } from '../../commands/profiles.ts'
 import { type CommandContext, type CommandResult, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { asObject, readJsonFile } from '../input/json-file.ts'
@@ -10,7 +11,11 @@ import { ago, printable, table } from '../terminal/screen.ts'
 export const registerProfiles: Register = (program, run) => {
   const list = run(async (here) => {
     const profiles = await (await here.client()).profiles()
-    const rows = profiles.map((profile) => [profile.id, `version ${profile.version}`, limitWords(profile)])
+    const rows = profiles.map((profile) => [
+      profile.id,
+      `version ${profile.version}`,
+      printable(describeLimits(profile)),
+    ])
     const none = 'no profiles yet    heddle profiles set profile:ID --file FILE'
     return { json: { profiles }, text: rows.length > 0 ? table(here.screen, rows, 2) : none }
   })
@@ -104,17 +109,4 @@ function profilePage(here: CommandContext, profile: ProfileView): string {
   ]
   const prompt = systemPrompt === undefined ? [] : ['', printable(systemPrompt, { lines: true })]
   return [facts(here.screen, printable(profile.id), rows), ...prompt].join('\n')
-}
-
-/** What a profile limits, in few words. */
-function limitWords({ model, allowedModels, allowedSkills, contextWindow, limits }: ProfileView): string {
-  const words = [
-    ...(model.model === undefined ? [] : [`model ${model.model}`]),
-    ...(model.provider === undefined ? [] : [`models of ${model.provider}`]),
-    ...(allowedModels ? [`${allowedModels.length} models`] : []),
-    ...(allowedSkills ? [`${allowedSkills.length} skills`] : []),
-    ...(contextWindow === undefined ? [] : [`${contextWindow} tokens`]),
-    ...(limits === undefined ? [] : ['limits']),
-  ]
-  return printable(words.join(', ') || 'limits nothing')
 }

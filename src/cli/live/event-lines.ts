@@ -4,7 +4,8 @@ import { tail } from '../../domain/id.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 
 interface RunState {
-  session?: string
+  /** Whether it was said where it runs. */
+  isPlaced?: boolean
   startedAt?: number
   calls: Map<string, number>
 }
@@ -31,15 +32,15 @@ export class EventLines {
     if (!kind.startsWith('run.')) return this.#otherThanRun(event)
     const run: RunState = this.#runs.get(id) ?? { calls: new Map() }
     this.#runs.set(id, run)
-    if (payload['session'] !== undefined) run.session = word('session')
     switch (kind) {
-      case 'run.queued': {
-        const parent = payload['parent'] === undefined ? '' : `, for run:${tail(word('parent'))}`
-        return `queued in ${run.session}${parent}`
-      }
+      case 'run.queued':
+        run.isPlaced = true
+        return `queued ${placeOf(event)}`
       case 'run.started':
         run.startedAt ??= at
-        return Number(payload['epoch']) > 1 ? 'resumed' : 'started'
+        if (Number(payload['epoch']) > 1) return 'resumed'
+        // A run that is claimed at once was never queued.
+        return run.isPlaced ? 'started' : `started ${placeOf(event)}`
       case 'run.waiting':
         return paint(
           screen,
@@ -114,6 +115,11 @@ export class EventLines {
 /** Local time of day; a dash where the time was not recorded. */
 export function clockTime(at: number): string {
   return Number.isNaN(at) ? '–'.padEnd(8) : new Date(at).toTimeString().slice(0, 8)
+}
+
+function placeOf({ payload: { session, parent } }: Event): string {
+  const forWhom = parent === undefined ? '' : `, for run:${tail(String(parent))}`
+  return printable(`in ${session}${forWhom}`)
 }
 
 function lasting(from: number | undefined, to: number): string {

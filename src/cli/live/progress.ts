@@ -45,9 +45,10 @@ export class Progress {
     const isHere = payload['session'] === this.#place.session && payload['folder'] === this.#place.folder
     switch (kind) {
       case 'run.queued':
-        if (this.#runs.has(String(payload['parent']))) this.#agents.add(id)
+        this.#noteAgent(id, payload)
         return
       case 'run.started':
+        this.#noteAgent(id, payload)
         // A session has one run at a time: a later run belongs to the same request, or follows it.
         if (isHere) this.#runId = id
         if (isHere || this.#agents.has(id)) this.#runs.add(id)
@@ -64,6 +65,10 @@ export class Progress {
         this.#applyStep(String(payload['kind']), String(payload['name']))
         if (payload['kind'] === 'compact') this.notices.push(summarisedLine('earlier steps', payload))
     }
+  }
+
+  #noteAgent(id: string, { parent }: Event['payload']): void {
+    if (this.#runs.has(String(parent))) this.#agents.add(id)
   }
 
   #applyStep(kind: string, name: string): void {

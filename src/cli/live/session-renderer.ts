@@ -14,29 +14,12 @@ import { paint, printable, type Screen } from '../terminal/screen.ts'
 import { callLine } from './call-line.ts'
 import { PlanProgress } from './plan-progress.ts'
 import { summarisedLine } from './progress.ts'
+import { type RunProgress, silence, trackRun } from './run-progress.ts'
 import { StreamedLines } from './streamed-lines.ts'
 
-const silentAfter: Millis = 5000
 const maxMoving = 6
 /** Tool with which an agent waits for others; it ends the turn. */
 const waitTool = 'wait'
-
-/** State of an active run: the session's own run, or one that works for it. */
-interface RunProgress {
-  id: string
-  depth: number
-  agent: string | undefined
-  startedAt: Millis
-  /** False while it is queued. */
-  isStarted: boolean
-  /** Time of its last event or delta. */
-  lastAt: Millis
-  calls: Map<string, { name: string; about: string | undefined; at: Millis }>
-  /** Number of calls by tool. */
-  used: Map<string, number>
-  waits: string
-  waited?: string
-}
 
 export interface EndedRun {
   runId: string
@@ -187,7 +170,7 @@ export class SessionRenderer {
   async #applyEvent(event: Event): Promise<void> {
     const { kind, subject, payload, at } = event
     const id = subject.slice(subject.indexOf(':') + 1)
-    if (kind === 'turn.added') this.#applyTurn(id, payload)
+    if (kind === 'turn.added') this.#applyTurn(payload)
     if (kind === 'plan.changed' || kind === 'task.changed') return this.#applyPlan(event)
     if (!kind.startsWith('run.') || this.#ended.has(id)) return
     const run = this.#known(id) ?? this.#addRun(id, payload, at)
@@ -197,13 +180,15 @@ export class SessionRenderer {
     if (kind === 'run.step') this.#step(run, payload, at)
     if (kind === 'run.waiting') this.#wait(run, payload)
     if (kind === 'run.limited') this.#limit(run, payload)
-    if (kind === 'run.ended') await this.#end(run, String(payload['state']), at)
+    if (kind === 'run.ended') {
+      this.#turns.set(id, String(payload['turn']))
+      await this.#end(run, String(payload['state']), at)
+    }
   }
 
-  #applyTurn(id: string, { run, compaction }: Event['payload']): void {
-    const runId = String(run)
-    if (compaction === undefined) this.#turns.set(runId, id)
-    else if (runId === this.#own?.id) this.#tellSummary('older turns', compaction as Event['payload'])
+  #applyTurn({ run, compaction }: Event['payload']): void {
+    if (compaction !== undefined && run === this.#own?.id)
+      this.#tellSummary('older turns', compaction as Event['payload'])
   }
 
   #tellSummary(what: string, payload: Event['payload']): void {
@@ -376,18 +361,6 @@ export class SessionRenderer {
     const view = await this.#context.lookup.run(runId).catch(() => undefined)
     if (view) this.#spent = { model: view.model.actual ?? '', usd: maxOf(view) }
   }
-}
-
-function trackRun(id: string, who: { depth: number; agent: string | undefined }, startedAt: Millis): RunProgress {
-  return { id, ...who, startedAt, isStarted: false, lastAt: startedAt, calls: new Map(), used: new Map(), waits: '' }
-}
-
-/** How long a run has been silent, once that is worth showing. */
-function silence(run: RunProgress, now: Millis, hasText = false): string {
-  if (run.waits !== '') return run.waits
-  const silent = now - run.lastAt
-  if (silent < silentAfter) return ''
-  return `${hasText ? 'silent' : 'thinking'} for ${Math.floor(silent / 1000)} s`
 }
 
 /** Cost of a request, including what its running calls may still cost. */

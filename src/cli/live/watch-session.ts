@@ -37,7 +37,6 @@ export class SessionWatcher {
   readonly #runs = new Set<string>()
   readonly #children = new Set<string>()
   readonly #ended = new Set<string>()
-  readonly #turns = new Map<string, string>()
   /** Runs that answer typed messages: watching lasts until they end. */
   readonly #answering = new Set<string>()
   #unanswered = 0
@@ -153,12 +152,11 @@ export class SessionWatcher {
 
   async #applyEvent(event: Event): Promise<void> {
     const id = event.subject.slice(event.subject.indexOf(':') + 1)
-    if (event.kind === 'turn.added') this.#turns.set(String(event.payload['run']), id)
     if (!event.kind.startsWith('run.') || this.#ended.has(id) || this.#wasPrinted(event, id)) return
     if (!this.#isWatched(event, id)) return
     this.#pane.show('')
     this.#pane.print(this.#lines.line(event))
-    if (event.kind === 'run.ended' && this.#runs.has(id)) await this.#printAnswer(id, this.#turns.get(id) ?? null)
+    if (event.kind === 'run.ended' && this.#runs.has(id)) await this.#printAnswer(id, String(event.payload['turn']))
   }
 
   /** Steps in the first view are streamed again, since the cursor was read before it. */

@@ -5,6 +5,7 @@ import type {
   PassageMatch,
   RecalledMemoryView,
   RecalledPassageView,
+  SimilarMemory,
 } from '../../api/views/memory.ts'
 import { tail } from '../../domain/id.ts'
 import { passageLine } from '../../domain/text/passage.ts'
@@ -70,7 +71,8 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
     ['at', memory.createdAt],
     ['used', memory.recalledAt === memory.createdAt ? null : memory.recalledAt],
     ['shown to', joinFirst(memory.runs.map((id) => `run:${tail(id)}`))],
-    ['cited by', joinFirst(memory.narratives.map((id) => `narrative:${id}`))],
+    ['told in', joinFirst(memory.narratives.map((id) => `narrative:${id}`))],
+    ['similar', joinFirst(memory.near.map(({ id }) => `memory:${id}`))],
     ['next', nextOf(memory)],
   ])
   const before = memory.older.map(({ id, content }) => [`  memory:${id}`, oneLine(content) || 'forgotten'])
@@ -113,10 +115,13 @@ export function memoryMention(screen: Screen, what: string, { id, content }: Pic
 }
 
 /** A mention with its date, and whether it is untrusted. */
-export function datedMention(screen: Screen, what: string, memory: MemoryLine): string {
-  const { id, content, createdAt } = memory
-  const text = [trustWord(memory), oneLine(content)].filter((part) => part !== '').join('  ')
-  return cut(`  ${what} memory:${id}  ${createdAt.slice(0, 10)}  ${text}`, screen.columns)
+export function datedMention(
+  screen: Screen,
+  what: string,
+  { id, content, day, trusted = true }: SimilarMemory & { trusted?: boolean },
+): string {
+  const text = [trustWord({ trusted }), oneLine(content)].filter((part) => part !== '').join('  ')
+  return cut(`  ${what} memory:${id}  ${day}  ${text}`, screen.columns)
 }
 
 /** The text of a memory in one line. */
@@ -174,7 +179,7 @@ function passageText({ heading, text }: PassageMatch): string {
   return text === '' ? '' : passageLine({ heading: heading ?? null, text })
 }
 
-function trustWord({ trusted }: MemoryLine): string {
+function trustWord({ trusted }: Pick<MemoryLine, 'trusted'>): string {
   return trusted ? '' : 'untrusted'
 }
 

@@ -105,6 +105,8 @@ export const actions = {
 
   /** Settings of this home: paths and addresses are the owner's. */
   'config.read': { own: 'owner', any: 'owner', scope: 'manage' },
+  /** Figures for monitoring, about everyone. */
+  'home.metrics': { own: 'admin', any: 'admin', scope: 'read' },
   'home.backup': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
   /** Who the caller is. */

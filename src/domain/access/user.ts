@@ -17,10 +17,16 @@ export interface User {
   removedAt: Millis | null
 }
 
-/** A token of a user. The secret itself is not stored. */
+/** What a token is for: programs, one link that signs a browser in, or a browser that is signed in. */
+export const tokenKinds = ['token', 'link', 'browser'] as const
+export type TokenKind = (typeof tokenKinds)[number]
+
+/** A token. The secret itself is not stored. */
 export interface Token {
   id: number
-  userId: string
+  kind: TokenKind
+  /** Null for one of the owner. */
+  userId: string | null
   scopes: string[] | null
   createdAt: Millis
   expiresAt: Millis | null

@@ -11,14 +11,21 @@ export interface ListedAgent {
 
 const maxDescription = 300
 
-/** All agents in one namespace: those of the registry in its order, then those that only have a file. */
+/**
+ * All agents in one namespace: those of the registry in its order, then those that only have a file. What an agent is for is
+ * what its file says, since that is the worker; files that are shipped leave it to the registry.
+ */
 export function listAgents(
   entries: readonly AgentEntry[],
-  files: readonly Pick<Agent, 'name' | 'description'>[],
+  files: readonly Pick<Agent, 'name' | 'description' | 'source'>[],
 ): ListedAgent[] {
   const registered = new Set(entries.map(({ agentId }) => agentId.slice(1)))
+  const own = new Map(files.flatMap((file) => (file.source === 'built-in' ? [] : [[file.name, file.description]])))
   return [
-    ...entries.map(({ agentId, description, tags }) => ({ name: agentId.slice(1), description, tags })),
+    ...entries.map(({ agentId, description, tags }) => {
+      const name = agentId.slice(1)
+      return { name, description: own.get(name) ?? description, tags }
+    }),
     ...files.flatMap(({ name, description }) => (registered.has(name) ? [] : [{ name, description, tags: [] }])),
   ]
 }

@@ -24,6 +24,8 @@ export interface Pin extends PinValue {
   id: string
   /** What it names and does not exist any more: such a pin does not count. */
   gone?: 'agent' | 'profile'
+  /** The profile that its agent has been registered with since. The pin keeps the one that was confirmed. */
+  registeredWith?: string
 }
 
 /** The pin that counts, and why each one does or does not. */
@@ -52,10 +54,11 @@ const scopeWords: Record<PinScope, string> = {
   global: 'everything',
 }
 
-function whyItCounts({ scope }: Pin, others: readonly Pin[]): string {
+function whyItCounts({ scope, agentId, registeredWith }: Pin, others: readonly Pin[]): string {
   const lost = others.filter(({ gone }) => gone === undefined).map((pin) => scopeWords[pin.scope])
   const before = lost.length === 0 ? '' : `, which comes before the pin of ${lost.join(' and ')}`
-  return `it is pinned for ${scopeWords[scope]}${before}`
+  const since = registeredWith === undefined ? '' : `; ${agentId} has ${registeredWith} now, pin it again to use that`
+  return `it is pinned for ${scopeWords[scope]}${before}${since}`
 }
 
 function whyNot({ gone, agentId, profileId }: Pin, winner: Pin | undefined): string {

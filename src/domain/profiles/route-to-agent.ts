@@ -1,4 +1,4 @@
-import { wordsIn } from '../text/words.ts'
+import { wordOrders, wordsIn } from '../text/words.ts'
 
 /** An agent with the words by which messages go to it. */
 interface RoutableAgent {
@@ -20,15 +20,15 @@ interface AgentRoute {
  * most words of them counts; undefined if there is none, or if two are equal: in doubt a model decides.
  */
 export function routeToAgent(message: string, agents: readonly RoutableAgent[]): AgentRoute | undefined {
-  const text = ` ${wordsIn(message).join(' ')} `
-  const has = (phrase: string) => text.includes(` ${phrase} `)
+  const orders = wordOrders(message)
+  const has = (phrase: string) => wordOrders(phrase).some((words, at) => orders[at]?.includes(words))
   const scored = agents.flatMap(({ name, tags, triggers }) => {
     const found = [
       ...tags.map((words) => ({ kind: 'tag', words })),
       ...triggers.map((words) => ({ kind: 'trigger', words })),
     ].flatMap((each) => {
-      const phrase = wordsIn(each.words)
-      return phrase.length > 0 && has(phrase.join(' ')) ? [{ ...each, count: phrase.length }] : []
+      const count = wordsIn(each.words.toLowerCase()).length
+      return count > 0 && has(each.words) ? [{ ...each, count }] : []
     })
     const score = found.reduce((sum, { count }) => sum + count, 0)
     return score > 0 ? [{ name, score, found }] : []

@@ -1,7 +1,7 @@
-import { wordsIn } from './words.ts'
+import { runsIn, spellingsIn } from './words.ts'
 
-/** Length of an excerpt, in characters. */
-const maxLength = 240
+/** Usual length of an excerpt, in characters. */
+const usualLength = 240
 /** Characters of a text that are looked through. */
 const maxSearched = 200_000
 
@@ -20,11 +20,11 @@ interface Place {
 }
 
 /** The part of a text that has the most of these words, the first of several; its beginning if it has none. */
-export function excerptOf(text: string, words: readonly string[]): Excerpt {
-  const plain = text.slice(0, maxSearched).toWellFormed().replace(/\s+/g, ' ').trim()
+export function excerptOf(text: string, words: readonly string[], maxLength = usualLength): Excerpt {
+  const plain = text.slice(0, maxSearched).toWellFormed().normalize('NFC').replace(/\s+/g, ' ').trim()
   const wanted = new Set(words)
   const places = placesOf(plain, wanted)
-  const { first, last } = densest(places)
+  const { first, last } = densest(places, maxLength)
   const start = places[first]?.from ?? 0
   const end = places[last]?.to ?? 0
   const before = Math.max(0, Math.min(start, Math.floor((maxLength - (end - start)) / 2)))
@@ -40,17 +40,15 @@ export function excerptOf(text: string, words: readonly string[]): Excerpt {
 /** Places of the wanted words, in order. A word of a compound such as `camelCase` marks all of it. */
 function placesOf(text: string, wanted: ReadonlySet<string>): Place[] {
   const places: Place[] = []
-  for (const { 0: token, index } of text.matchAll(/[\p{L}\p{N}\p{M}]+|\p{Extended_Pictographic}/gu)) {
-    if (withoutSpaces.test(token)) places.push(...pairPlaces(token, index, wanted))
+  for (const { run, index, isPaired } of runsIn(text)) {
+    if (isPaired) places.push(...pairPlaces(run, index, wanted))
     else {
-      const words = wordsIn(token).filter((word) => wanted.has(word))
-      if (words.length > 0) places.push({ from: index, to: index + token.length, words })
+      const words = spellingsIn(run).filter((word) => wanted.has(word))
+      if (words.length > 0) places.push({ from: index, to: index + run.length, words })
     }
   }
   return places
 }
-
-const withoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]/u
 
 /** In scripts without spaces words are pairs of characters; overlapping ones are one place. */
 function pairPlaces(token: string, index: number, wanted: ReadonlySet<string>): Place[] {
@@ -60,7 +58,8 @@ function pairPlaces(token: string, index: number, wanted: ReadonlySet<string>): 
   for (const [number, character] of characters.entries()) {
     const next = characters[number + 1] ?? ''
     const to = at + character.length + next.length
-    const words = wordsIn(character + next).filter((word) => wanted.has(word))
+    const isPair = next !== '' || characters.length === 1
+    const words = isPair ? spellingsIn(character + next).filter((word) => wanted.has(word)) : []
     const last = places.at(-1)
     if (words.length > 0 && last && last.to >= at) {
       last.to = to
@@ -72,7 +71,7 @@ function pairPlaces(token: string, index: number, wanted: ReadonlySet<string>): 
 }
 
 /** First and last place of the stretch within the max length that has the most different words. */
-function densest(places: readonly Place[]): { first: number; last: number } {
+function densest(places: readonly Place[], maxLength: number): { first: number; last: number } {
   let best = { first: 0, last: 0, words: 0 }
   const inside = new Map<string, number>()
   let first = 0

@@ -12,26 +12,64 @@ const fillers = new Set(
   ).split(' '),
 )
 
-const scriptsWithoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]/u
+/** A word of a text, in the spellings that people use for it: a text with one of them has the word. */
+export interface Term {
+  forms: readonly [string, ...string[]]
+  /** Written in hiragana: mostly grammar, and no sign of a topic by itself. */
+  isHiragana: boolean
+}
 
 /**
- * Words of a text, normalised: case, accents, plural `s`, `camelCase` and `kebab-case`. Scripts without spaces are split
- * into pairs of characters. Accepts any text.
+ * Words of a text in one spelling each, normalised: case, accents, width, kana, plural `s`, `camelCase` (its parts, then
+ * the whole) and `kebab-case`. Scripts without spaces are split into pairs of characters. Accepts any text.
  */
 export function wordsIn(text: string): string[] {
-  const plain = text
-    .toWellFormed()
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .replace(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')
-    .toLowerCase()
-  const words: string[] = []
-  for (const [run] of plain.matchAll(/[\p{L}\p{N}]+|\p{Extended_Pictographic}/gu)) {
-    if (words.length >= maxWords) break
-    words.push(...(scriptsWithoutSpaces.test(run) ? pairsOf(run) : [folded(run)]))
-  }
-  return words
+  return termsIn(text)
+    .slice(0, maxWords)
+    .map(({ forms: [first] }) => first)
 }
+
+/**
+ * A text as its words in order, for phrases to be found in: with `camelCase` split, with such words whole, and with umlauts
+ * as two letters.
+ */
+export function wordOrders(text: string): string[] {
+  const plain = text.toWellFormed()
+  const split = termsIn(plain.replace(innerCapital, ' '))
+  const whole = termsIn(plain.toLowerCase())
+  const orders = [split.map(({ forms }) => forms[0]), ...[0, -1].map((at) => whole.map(({ forms }) => forms.at(at)))]
+  return orders.map((words) => ` ${words.join(' ')} `)
+}
+
+/** All spellings of the words of a text. */
+export function spellingsIn(text: string): string[] {
+  return termsIn(text)
+    .slice(0, maxWords)
+    .flatMap(({ forms }) => forms)
+}
+
+/** Words of a text with their spellings, in order. */
+export function termsIn(text: string): Term[] {
+  const terms: Term[] = []
+  for (const { run, isPaired } of runsIn(text.toWellFormed().normalize('NFKC')))
+    for (const term of isPaired ? pairsOf(run) : inCapitals(run)) terms.push(term)
+  return terms
+}
+
+/** Stretches of letters and digits of one script, each with its place; `isPaired` for scripts without spaces. */
+export function* runsIn(text: string): Iterable<{ run: string; index: number; isPaired: boolean }> {
+  for (const { 0: token, index } of text.matchAll(/[\p{L}\p{N}\p{M}]+|\p{Extended_Pictographic}/gu))
+    for (const { 0: run, index: offset } of token.matchAll(oneScript))
+      yield { run, index: index + offset, isPaired: withoutSpaces.test(run) }
+}
+
+const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Hangul}ー'
+const withoutSpaces = new RegExp(`^[${unspaced}]`, 'u')
+/** The long vowel mark belongs to both kinds of kana. */
+const oneScript = new RegExp(
+  `\\p{Script=Han}+|[\\p{Script=Hiragana}ー]+|[\\p{Script=Katakana}ー]+|\\p{Script=Thai}+|\\p{Script=Hangul}+|[^${unspaced}]+`,
+  'gu',
+)
 
 /** Words of a text without fillers. */
 export function aboutWords(text: string): Set<string> {
@@ -39,14 +77,16 @@ export function aboutWords(text: string): Set<string> {
 }
 
 /** Characters that are split into words at once: of more, words after the first 2,000 would be left out. */
-const pieceLength = 4000
+const pieceLength = 2000
 /** Max pieces of a text that are indexed for a search. */
-const maxPieces = 100
+const maxPieces = 200
 
 /** Words that a long text is found by, without fillers. */
 export function indexWords(texts: readonly string[]): Set<string> {
   const words = new Set<string>()
-  for (const text of texts) for (const piece of piecesOf(text)) for (const word of aboutWords(piece)) words.add(word)
+  for (const text of texts)
+    for (const piece of piecesOf(text))
+      for (const spelling of spellingsIn(piece)) if (!fillers.has(spelling)) words.add(spelling)
   return words
 }
 
@@ -62,16 +102,23 @@ function* piecesOf(text: string): Iterable<string> {
   }
 }
 
-/** Search words of a question: fillers such as "what" count only if there is no other word. */
-export function searchWords(question: string): string[] {
-  const about = [...aboutWords(question)]
-  return about.length > 0 ? about : wordsIn(question)
+/** Words of a text, each once. */
+export function uniqueTerms(text: string): Term[] {
+  return [...new Map(termsIn(text).map((term) => [term.forms[0], term])).values()]
 }
 
-/** Number of occurrences of each word. */
+/** Words to search for: fillers such as "what" count only if there is no other word. */
+export function searchTerms(query: string): Term[] {
+  const terms = uniqueTerms(query)
+  const about = terms.filter(({ forms }) => !forms.some((form) => fillers.has(form)))
+  return about.length > 0 ? about : terms
+}
+
+/** Number of occurrences of each spelling. */
 export function wordCounts(text: string): Map<string, number> {
   const counts = new Map<string, number>()
-  for (const word of wordsIn(text)) counts.set(word, (counts.get(word) ?? 0) + 1)
+  for (const piece of piecesOf(text))
+    for (const spelling of spellingsIn(piece)) counts.set(spelling, (counts.get(spelling) ?? 0) + 1)
   return counts
 }
 
@@ -83,14 +130,47 @@ export function wordSimilarity(a: ReadonlySet<string>, b: ReadonlySet<string>): 
   return shared / (a.size + b.size - shared)
 }
 
-function pairsOf(run: string): string[] {
-  const characters = [...run]
-  if (characters.length === 1) return characters
-  return characters.slice(1).map((character, at) => `${characters[at]}${character}`)
+/** Pairs of characters; a single one stands for itself. Katakana is read as hiragana, without a long vowel at its end. */
+function pairsOf(run: string): Term[] {
+  const isHiragana = /^[\p{Script=Hiragana}ー]+$/u.test(run)
+  const characters = [...foldKana(run.replace(/\p{M}+/gu, '').replace(/(?<=..)ー$/u, ''))]
+  const pairs = characters.slice(1).map((character, at) => `${characters[at]}${character}`)
+  return (characters.length === 1 ? characters : pairs).map((pair): Term => ({ forms: [pair], isHiragana }))
 }
 
-function folded(word: string): string {
+function foldKana(text: string): string {
+  return text.replace(/[ァ-ヶ]/g, (kana) => String.fromCodePoint((kana.codePointAt(0) ?? 0) - 0x60))
+}
+
+const innerCapital = /(?<=\p{Ll})(?=\p{Lu})/gu
+
+/** A word with inner capitals is its parts and the whole: `readFile` meets "read file" and "readfile". */
+function inCapitals(token: string): Term[] {
+  const parts = token.split(innerCapital)
+  const split = parts.length === 1 ? [] : parts.filter((part) => part.length > 1)
+  return [...split, token].map((part): Term => ({ forms: spellingsOf(part.toLowerCase()), isHiragana: false }))
+}
+
+/** Letters that are no other letter with an accent, and what stands for umlauts where a keyboard has none. */
+const plainLetters = new Map(
+  Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ı: 'i', ł: 'l', đ: 'd', þ: 'th', ð: 'd' }),
+)
+const twoLetters = new Map(Object.entries({ ä: 'ae', ö: 'oe', ü: 'ue', ø: 'oe', å: 'aa' }))
+
+/** Without accents, as in "Muller"; with umlauts also as two letters, as in "Mueller". */
+function spellingsOf(word: string): [string, ...string[]] {
+  const plain = fold(word)
+  const long = fold(word.replace(/[äöüøå]/g, (letter) => twoLetters.get(letter) ?? letter))
+  return long === plain ? [plain] : [plain, long]
+}
+
+function fold(word: string): string {
+  const letters = word.replace(/[ßæœøıłđþð]/g, (letter) => plainLetters.get(letter) ?? letter)
   // The cut may split a surrogate pair.
-  const short = word.slice(0, maxWordLength).toWellFormed()
+  const short = letters
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .slice(0, maxWordLength)
+    .toWellFormed()
   return /^[a-z]{3,}[^s]s$/.test(short) ? short.slice(0, -1) : short
 }

@@ -55,12 +55,15 @@ export const delegateTool = 'delegate'
 /** Tools that start and watch sub-agents: for agents that work alone, down to the depth that the owner allows. */
 export const subagentTools: readonly string[] = ['sessions_spawn', 'subagents', 'agents_list']
 
+/** Tool for jobs: only for agents that talk with the user. */
+export const cronToolName = 'cron'
+
 /** Tools that an agent file never gets, even if it lists them: a subagent starts no agents and writes no memories. */
 export const forbiddenForAgents: readonly string[] = [
   ...delegatingTools,
   ...memoryWriters,
   ...subagentTools,
-  ...[delegateTool, 'cron'],
+  ...[delegateTool, cronToolName],
 ]
 
 /** Other programs' names for our tools, without case, `_` and `-`. */
@@ -103,7 +106,7 @@ export const toolNames: readonly string[] = [
   ...delegatingTools,
   ...memoryWriters,
   ...subagentTools,
-  ...[delegateTool, 'cron'],
+  ...[delegateTool, cronToolName],
 ]
 
 const ours = new Map(toolNames.map((name) => [plain(name), name]))

@@ -1,14 +1,25 @@
+import { ownerText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
-import type { DeliveryTarget, Job, JobCleanup } from '../../domain/jobs/job.ts'
-import { checkActiveHours, checkSchedule, checkTimetable, nextTime, type Schedule } from '../../domain/jobs/schedule.ts'
+import type { DeliveryTarget, Job, JobCleanup, JobPayload, JobSession } from '../../domain/jobs/job.ts'
+import {
+  badSchedule,
+  checkActiveHours,
+  checkSchedule,
+  checkTimetable,
+  checkTimezone,
+  nextTime,
+  type Schedule,
+  type Timetable,
+} from '../../domain/jobs/schedule.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { parseReference } from '../../domain/reference.ts'
 import { pickRunOptions } from '../../domain/run-options.ts'
-import { checkLabel, checkLabelOf, labelFor } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, isLabelOf, labelFor } from '../../domain/session.ts'
 import { countJobs, insertJob, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
+import { mayNow } from '../run/sender.ts'
 import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
 
@@ -28,6 +39,7 @@ const maxContent = 100_000
 const maxJobs = 1000
 const defaultMaxFailures = 5
 const mostFailures = 1000
+const mainLabel = 'main'
 
 /** Adds a job, which fires from now on. */
 export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Millis): Promise<Job> {
@@ -52,14 +64,55 @@ export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Mi
   return insertJob(tx, arm(job, now))
 }
 
-/** A change with what it does not name: options stay as they were, and so do active hours, in their time zone. */
+/**
+ * A change with what follows from it: a time zone moves times and active hours, the session is that of the new payload unless
+ * another one was chosen, and options that are not named stay as they were.
+ */
 export function editOf(
-  { schedule, options }: Job,
+  job: Job,
   { timezone }: { timezone?: string | undefined },
   change: Partial<JobDraft>,
 ): Partial<JobDraft> {
-  const moved = timezone !== undefined && schedule.kind === 'cron' ? { schedule: { ...schedule, timezone } } : {}
-  return { ...moved, ...change, options: { ...options, ...change.options } }
+  const moved = timezone === undefined ? {} : inTimezone(job, timezone)
+  const { schedule = moved.schedule, activeHours = moved.activeHours } = change
+  if (timezone !== undefined && !schedule && !activeHours) throw noTimezone(job.schedule)
+  const session = change.session ?? sessionAfter(job, change)
+  return { ...moved, ...change, ...(session && { session }), options: { ...job.options, ...change.options } }
+}
+
+/** The times of a job that are in a time zone, in another one. */
+function inTimezone({ schedule, activeHours }: Timetable, zone: string): Partial<Timetable> {
+  const timezone = checkTimezone(zone)
+  return {
+    ...(schedule.kind === 'cron' && { schedule: { ...schedule, timezone } }),
+    ...(activeHours && { activeHours: { ...activeHours, timezone } }),
+  }
+}
+
+/** Why a time zone alone changes nothing, and what would. */
+function noTimezone({ kind }: Schedule): UsageError {
+  if (kind === 'event') return badSchedule('it waits for an event, in every time zone', 'name a time as well: --every')
+  if (kind === 'at')
+    return badSchedule('its time is a moment, the same everywhere', 'name the time again as well: --at')
+  return badSchedule(
+    'an interval is the same in every time zone',
+    'name times of day as well: --every "day at 08:30", or --active 08:00-22:00',
+  )
+}
+
+/** The session of a job whose payload changes, if it had the one of its payload before. */
+function sessionAfter({ payload, session }: Job, change: Partial<JobDraft>): JobSession | undefined {
+  if (change.payload === undefined || change.payload === payload) return undefined
+  const hadOther =
+    session.kind === 'isolated'
+      ? payload === 'systemEvent' || session.fromTurn !== undefined
+      : payload === 'agentTurn' || session.label !== mainLabel
+  return hadOther ? undefined : defaultSession(change.payload)
+}
+
+/** News goes to the main session, where somebody decides about it; a task has a session of its own. */
+function defaultSession(payload: JobPayload): JobSession {
+  return payload === 'systemEvent' ? { kind: 'label', label: mainLabel } : { kind: 'isolated' }
 }
 
 /** Changes a job. What a run changes is trusted no more than that run. */
@@ -153,13 +206,12 @@ function defaultCleanup({ kind }: Schedule): JobCleanup {
   return kind === 'at' ? 'disable' : 'keep'
 }
 
-/** News goes to the main session, where somebody decides about it; a task has a session of its own. */
 async function checkSession(
   tx: Tx,
   { session, payload, folder }: JobDraft,
   principal: string,
 ): Promise<Job['session']> {
-  if (session === undefined) return payload === 'systemEvent' ? { kind: 'label', label: 'main' } : { kind: 'isolated' }
+  if (session === undefined) return defaultSession(payload)
   if (session.kind === 'isolated') {
     if (session.fromTurn === undefined) return session
     return { ...session, fromTurn: (await routeToThread(tx, session.fromTurn, folder)).turnId }
@@ -185,12 +237,20 @@ async function checkDeliveries(
   return deliver
 }
 
-/** Refuses the label of a session that does not exist and could not be made: each fire would fail. */
+/** Refuses the label of a session that is another's, or does not exist and could not be made: each fire would fail. */
 async function checkTarget(
   tx: Tx,
   { folder, label, principal }: { folder: string; label: string; principal: string },
 ): Promise<void> {
   const stored = labelFor(principal, checkLabel(label))
   const [existing] = await findSessions(tx, { folder, label: stored })
-  if (!existing) checkLabelOf(principal, stored)
+  if (
+    existing
+      ? await mayNow(tx, principal, 'run.ask', { principal: existing.principalId })
+      : isLabelOf(principal, stored)
+  )
+    return
+  // The owner sees all labels; to others, another's session and one that nobody has are the same.
+  if (principal === ownerText) checkLabelOf(principal, stored)
+  throw notFound('session', label)
 }

@@ -7,6 +7,7 @@ import type { Permissions } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
+import { cronToolName } from '../../domain/tools/tool-names.ts'
 import { listFires } from '../../store/rows/jobs/fires.ts'
 import { findJob, listJobs, lockJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import { findRun } from '../../store/rows/runs.ts'
@@ -60,7 +61,7 @@ type CronInput = z.infer<typeof input>
  */
 export function cronTool(engine: Engine, timezone: string): Tool {
   return defineTool(input, {
-    name: 'cron',
+    name: cronToolName,
     // Looking at jobs changes nothing.
     sink: ({ action }) => (['status', 'list', 'runs'].includes(action) ? undefined : { sink: 'schedule' }),
     description:
@@ -133,7 +134,7 @@ async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknow
   const { id, options } = before
   const change = editOf(before, asked, readSettings(settingsOf(cron, asked), { now, timezone }))
   const given = { permissions: await permissionsOf(tx, cron), ceiling: ceilingBelow(run) }
-  const session = change.session?.kind === 'isolated' ? await isolatedSession(tx, run, before) : change.session
+  const session = await changedSession(tx, cron, { asked, before, change })
   const { ceiling = {}, permissions = [] } = mergeRunOptions([{ options }, { options: given }])
   const merged = {
     ...change,
@@ -144,12 +145,23 @@ async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknow
   return answer(asked.enabled === undefined ? job : await enableJob(tx, id, asked.enabled, now), now)
 }
 
+/** The session of a job that changes: the one that was named, else that of its new payload, as for a new job. */
+async function changedSession(
+  tx: Tx,
+  { run }: CronCall,
+  { asked, before, change }: { asked: CronInput; before: Job; change: Partial<JobDraft> },
+): Promise<JobSession | undefined> {
+  const { session, payload = before.payload } = change
+  if (session && asked.session === undefined) return ownSession(tx, run, { payload })
+  return session?.kind === 'isolated' ? isolatedSession(tx, run, before) : session
+}
+
 function authorOf({ run, call }: CronCall): JobAuthor {
   return { principal: run.principal, label: call.label ?? run.label }
 }
 
 /** News goes to the session that asked for it, unless another one is named; a task keeps the persona of that session. */
-async function ownSession(tx: Tx, run: Run, draft: Omit<JobDraft, 'folder'>): Promise<JobSession> {
+async function ownSession(tx: Tx, run: Run, draft: Pick<JobDraft, 'session' | 'payload'>): Promise<JobSession> {
   if (draft.session?.kind === 'label') return draft.session
   if (draft.session !== undefined || draft.payload !== 'systemEvent') return isolatedSession(tx, run)
   const [session] = await findSessions(tx, { id: run.sessionId ?? '' })
@@ -197,8 +209,6 @@ async function ownJob(tx: Tx, { run }: CronCall, { id }: CronInput): Promise<Job
 
 async function assertMayAdd(tx: Tx, run: Run): Promise<void> {
   const root = run.id === run.rootRunId ? run : await findRun(tx, run.rootRunId)
-  if (run.depth > 0)
-    throw new HeddleError('forbidden', 'an agent that works for another starts no jobs', 'tell it that one is needed')
   if (root?.via === 'cron')
     throw new HeddleError('forbidden', 'a job starts no jobs', 'say in your answer that one is needed')
 }

@@ -10,7 +10,10 @@ export function viewJob(job: Job): JobView {
     id: job.id,
     name: job.name,
     ...viewSchedule(job.schedule),
-    ...(job.activeHours && { activeHours: `${job.activeHours.from}-${job.activeHours.to}` }),
+    ...(job.activeHours && {
+      activeHours: `${job.activeHours.from}-${job.activeHours.to}`,
+      ...(job.schedule.kind !== 'cron' && { timezone: job.activeHours.timezone }),
+    }),
     folder: job.folder,
     session: sessionText(job),
     payload: job.payload,

@@ -1,3 +1,4 @@
+import { citedMemories } from '../../domain/memory.ts'
 import { findMemory } from '../../store/knowledge/memories.ts'
 import { insertNarrative, latestOfSession } from '../../store/knowledge/narratives.ts'
 import { nothingNew } from '../model/prompt.ts'
@@ -5,7 +6,6 @@ import { isBackground } from '../model/role.ts'
 import type { RunEnd } from '../run/moments.ts'
 
 const maxLength = 4000
-const maxCited = 100
 
 /**
  * Stores the narrator's answer as the narrative, in the transaction that ends its run. If the run has several inputs, all of
@@ -22,7 +22,7 @@ export async function keepNarrative(end: Omit<RunEnd<unknown>, 'engine'>): Promi
   // Ids sort by time.
   if (latest?.turnId != null && latest.turnId >= request.turnId) return
   const memories = []
-  for (const id of [...citedIn(summary), ...request.memoryIds]) memories.push(await findMemory(tx, id))
+  for (const id of [...citedMemories(summary), ...request.memoryIds]) memories.push(await findMemory(tx, id))
   if (memories.some((memory) => memory?.forgottenAt != null)) return
   await insertNarrative(tx, {
     summary,
@@ -41,9 +41,4 @@ export async function keepNarrative(end: Omit<RunEnd<unknown>, 'engine'>): Promi
 
 function isNothingNew(summary: string): boolean {
   return summary.toUpperCase().replace(/[^A-Z ]/g, '') === nothingNew
-}
-
-/** Ids of memories that a summary cites. */
-function citedIn(summary: string): number[] {
-  return [...new Set([...summary.matchAll(/\[id:(\d{1,15})\]/g)].map(([, id]) => Number(id)))].slice(0, maxCited)
 }

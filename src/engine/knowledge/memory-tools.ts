@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FileSearch } from '../../api/views/memory.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
-import type { Memory } from '../../domain/memory.ts'
+import { type Memory, savedDay } from '../../domain/memory.ts'
 import { visible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
 import { recall } from '../../memory/recall.ts'
@@ -97,12 +97,12 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
         maxMemories,
       )
       if (result) await linkMemory(tx, result.id, kept.id)
-      return { status: 'ok', output: { status: 'ok', ...renderKept(kept) } }
+      return { status: 'ok', output: { status: 'ok', ...renderKept(markedIn(runtime, kept)) } }
     },
   })
 }
 
-function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
+function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
   return defineTool(queryInput, {
     name: 'memory_query',
     description:
@@ -110,6 +110,7 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
     effect: 'pure',
     action: 'memory.read',
     async run({ query, limit }) {
+      const { store, clock, meaning, markSecrets = (value) => value } = runtime
       const semantic = await meaning?.of(query)
       const found = await store.read((rows) => recall(rows, query, clock.now(), limit, semantic))
       const label = joinLabels(found.map(({ memory }) => memory.label))
@@ -120,7 +121,8 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
       }))
       const note = semantic?.trouble === undefined ? {} : { note: `by words only: ${semantic.trouble}` }
       const passages = await files?.searchFiles(query, { limit })
-      return { status: 'ok', output: { memories, ...(passages && { files: passages }), ...note }, label }
+      const output = markSecrets({ memories, ...(passages && { files: passages }), ...note })
+      return { status: 'ok', output, label }
     },
   })
 }
@@ -138,7 +140,7 @@ function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z
       const superseded = kept.superseded.map((older) => older.id)
       return {
         status: 'ok',
-        output: { status: 'ok', ...renderKept(kept), ...(superseded.length > 0 && { superseded }) },
+        output: { status: 'ok', ...renderKept(markedIn(runtime, kept)), ...(superseded.length > 0 && { superseded }) },
       }
     },
   })
@@ -187,16 +189,22 @@ function scoreTool(name: string, by: number, description: string): Tool<z.output
 }
 
 /** A memory in a tool's answer. */
-function memoryRow({ id, content, tags, score, resultId, taskId, label }: Memory) {
+function memoryRow(memory: Memory) {
+  const { id, content, tags, score, resultId, taskId, label } = memory
   return {
     id: `[id:${id}]`,
     content,
+    date: savedDay(memory),
     ...(tags.length > 0 && { tags }),
     score,
     ...(resultId !== null && { from: `result:${resultId}` }),
     ...(resultId === null && taskId !== null && { from: `task:${taskId}` }),
     ...(label.integrity === 'untrusted' && { untrusted: label.sources }),
   }
+}
+
+function markedIn({ markSecrets }: Runtime, kept: StoredMemory): StoredMemory {
+  return markSecrets?.(kept) ?? kept
 }
 
 /** Answer after storing a statement: what is stored, what it replaced, and similar memories. */
@@ -216,11 +224,10 @@ function renderKept({ id, content, isMerged, superseded, near }: StoredMemory) {
   }
 }
 
-/** A memory with its date. Without its content if untrusted: this answer must not carry untrusted text. */
+/** A memory without its content if it is untrusted: this answer must not carry untrusted text. */
 function mention(memory: Memory) {
   const { content, ...row } = memoryRow(memory)
-  const date = new Date(memory.createdAt).toISOString().slice(0, 10)
-  return { ...row, date, ...(memory.label.integrity === 'trusted' && { content: truncate(content) }) }
+  return { ...row, ...(memory.label.integrity === 'trusted' && { content: truncate(content) }) }
 }
 
 function truncate(text: string): string {

@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
+import { citedMemories } from '../../domain/memory.ts'
 import { wordsIn } from '../../domain/text/words.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import { getActiveMemory } from '../../memory/remember.ts'
+import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
+import { memoryFatesOf } from '../../store/knowledge/narrative-chain.ts'
 import { tasksInFolder, tasksOfNarrative, tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
 import {
   findNarrative,
@@ -13,7 +16,7 @@ import {
   type Narrative,
 } from '../../store/knowledge/narratives.ts'
 import { findRun } from '../../store/rows/runs.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Reading, Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import type { Runtime } from '../runtime.ts'
 import { labelOfStanding, type Standing, standingOf, standingText } from './standing.ts'
@@ -41,7 +44,7 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
     name: 'narrative_update',
     description:
       'Records the state of the work in a few sentences; the next session in this folder starts with it. memory_ids: ' +
-      'the memories it is based on; task_ids: tasks it tells of, besides those of this request. Continues the latest narrative of its topic unless previous_narrative_id says ' +
+      'memories it is based on besides those it cites as [id:N]; task_ids: tasks it tells of, besides those of this request. Continues the latest narrative of its topic unless previous_narrative_id says ' +
       'otherwise.',
     effect: 'transactional',
     action: 'memory.write',
@@ -50,6 +53,7 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
       const { folder, runId, label } = call
       const tx = transaction as Tx
       for (const id of memory_ids) await getActiveMemory(tx, id)
+      const memoryIds = await memoriesBehind(tx, summary, runId)
       const known = await tasksInFolder(tx, task_ids, folder)
       const unknown = task_ids.find((id) => !known.has(id))
       if (unknown !== undefined)
@@ -63,7 +67,7 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
         topic: topic ?? null,
         folder,
         sessionId: (await findRun(tx, runId))?.sessionId ?? null,
-        memoryIds: memory_ids,
+        memoryIds: [...new Set([...memory_ids, ...memoryIds])],
         taskIds: [...task_ids, ...(await tasksOfRequests(tx, [runId]))],
         previousId: before?.id ?? null,
         runId,
@@ -76,7 +80,21 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
   })
 }
 
-function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>> {
+/**
+ * Memories that a summary rests on besides those that the model names: it cites them, or its run kept them or looked them
+ * up. What else the run keeps or is reminded of is in rows of that run.
+ */
+async function memoriesBehind(rows: Reading, summary: string, runId: string): Promise<number[]> {
+  const used = await memoriesOfRuns(rows, [runId])
+  const cited = citedMemories(summary)
+  const states = await memoryFatesOf(rows, cited)
+  const forgotten = cited.find((id) => states.get(id)?.isForgotten)
+  if (forgotten !== undefined)
+    throw new HeddleError('forgotten', `memory ${forgotten} was forgotten`, 'leave it out of the summary')
+  return [...states.keys(), ...used.map(({ memoryId }) => memoryId)]
+}
+
+function narrativeSearch({ store, markSecrets = (value) => value }: Runtime): Tool<z.output<typeof searchInput>> {
   return defineTool(searchInput, {
     name: 'narrative_search',
     description: 'Finds narratives of this folder by id or by words; without either, the latest one.',
@@ -96,7 +114,11 @@ function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>>
         )
         return {
           status: 'ok',
-          output: { narratives: checked.map(({ each, standing, taskIds }) => narrativeRow(each, taskIds, standing)) },
+          output: {
+            narratives: markSecrets(checked).map(({ each, standing, taskIds }) =>
+              narrativeRow(each, taskIds, standing),
+            ),
+          },
           label: joinLabels(checked.map(({ each, standing }) => (standing ? labelOfStanding(standing) : each.label))),
         }
       }),

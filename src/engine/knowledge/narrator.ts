@@ -128,7 +128,7 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
     await options.submit({
       folder: session.folder,
       label: narratorLabel(session.id),
-      content: text,
+      content: runtime.markSecrets?.(text) ?? text,
       source: 'event',
       trust: label,
       via: 'narrator',

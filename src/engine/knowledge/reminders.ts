@@ -1,9 +1,14 @@
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
+import { savedDay } from '../../domain/memory.ts'
 import type { Session } from '../../domain/session.ts'
+import { excerptOf } from '../../domain/text/excerpt.ts'
 import { passageLine } from '../../domain/text/passage.ts'
-import { wordsIn } from '../../domain/text/words.ts'
+import { ownPart } from '../../domain/text/question.ts'
+import { spellingsIn } from '../../domain/text/words.ts'
 import { type RecalledMemory, recall, recallTrusted } from '../../memory/recall.ts'
 import { type RecalledPassage, recallPassages } from '../../memory/recall-passages.ts'
+import { aboutTheSame, selectReminders } from '../../memory/select-reminders.ts'
+import { hasKnowledge } from '../../store/knowledge/home-files.ts'
 import { type MemoryRecall, recordMemoryRecalls } from '../../store/knowledge/memory-recalls.ts'
 import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
 import { type PassageRecall, recordPassageRecalls } from '../../store/knowledge/passage-recalls.ts'
@@ -13,14 +18,12 @@ import type { RunNotes } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
 import { labelOfStanding, latestStanding, type Standing, standingText, untrustedNotice } from './standing.ts'
 
-/** Max characters of the input that are searched for. */
-const maxQuestion = 4000
-const maxShown = 5
+/** Max memories that are considered. */
+const maxRecalled = 30
 const maxPassages = 3
 /** Max matching passages that are checked for not being in the prompt already. */
 const maxPassagesChecked = 50
-/** Matches below this are chance. */
-const minRelevance = 0.2
+/** Max characters of a memory or a passage. */
 const maxLength = 500
 
 /** Memories, passages and narrative that a run is given; the same for the whole claim. */
@@ -63,19 +66,23 @@ async function remindersFor(
   if (!actor.access.isPrivate) return none
   if (!engine.memory.recall || run.parentRunId !== null || (kind !== 'coordinator' && kind !== 'general')) return none
   const inputs = items.filter((item) => item.kind === 'message' || item.kind === 'trigger')
-  const question = inputs
-    .map(({ content }) => content)
-    .join('\n')
-    .slice(0, maxQuestion)
+  const question = inputs.map(({ content }) => content).join('\n\n')
   const search = trustedOnly ? recallTrusted : recall
-  const semantic = await engine.meaning?.of(question)
-  return engine.store.read(async (rows) => ({
-    recalled: (await search(rows, question, engine.clock.now(), maxShown, semantic)).filter(
-      ({ relevance }) => relevance >= minRelevance,
-    ),
-    passages: engine.memory.files ? await passagesNotIn(rows, engine, question, prompt) : [],
-    standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
-  }))
+  const semantic = await engine.meaning?.of(ownPart(question))
+  const reminders = await engine.store.read(async (rows) => {
+    const { files, home = '' } = engine.memory
+    const has = await hasKnowledge(rows, home)
+    return {
+      recalled: has.memories
+        ? selectReminders(await search(rows, question, engine.clock.now(), maxRecalled, semantic))
+        : [],
+      passages: files && has.passages ? await passagesNotIn(rows, engine, question, prompt) : [],
+      standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
+    }
+  })
+  const { recalled, passages, standing } = reminders
+  const isEmpty = recalled.length + passages.length === 0 && !standing
+  return isEmpty ? none : (engine.markSecrets?.(reminders) ?? reminders)
 }
 
 /** A job's own session continues none: what other sessions were told of earlier fires would be in every fire. */
@@ -91,7 +98,7 @@ async function passagesNotIn(
   prompt: string,
 ): Promise<RecalledPassage[]> {
   const found = await recallPassages(rows, question, { home, now: clock.now(), limit: maxPassagesChecked })
-  const fitting = found.filter((each) => each.relevance >= minRelevance && matchesItself(each))
+  const fitting = aboutTheSame(found).filter(matchesItself)
   if (fitting.length === 0) return []
   const promptLine = oneLine(prompt)
   return fitting.filter(({ passage }) => !promptLine.includes(oneLine(passage.text))).slice(0, maxPassages)
@@ -99,7 +106,7 @@ async function passagesNotIn(
 
 /** Whether the passage itself has a matching word: a matching heading alone finds everything below it. */
 function matchesItself({ passage, words }: RecalledPassage): boolean {
-  const own = new Set(wordsIn(passage.text))
+  const own = new Set(spellingsIn(passage.text))
   return words.some((word) => own.has(word))
 }
 
@@ -110,7 +117,9 @@ function reminderNote({ recalled, passages, standing }: Reminders): string | und
   const parts = [
     ...(standing ? [`[previous session summary, narrative:${standing.narrative.id}] ${standingText(standing)}`] : []),
     ...(recalled.length > 0
-      ? [`[memories that may be relevant; cite as [id:N]]\n${recalled.map(reminder).join('\n')}`]
+      ? [
+          `[memories that may be relevant, of similar ones the newest first; cite as [id:N]]\n${recalled.map(reminder).join('\n')}`,
+        ]
       : []),
     ...(passages.length > 0
       ? [`[notes of the user that may be relevant; cite as [path:line]]\n${passages.map(passageReminder).join('\n')}`]
@@ -134,18 +143,19 @@ function recalledPassagesIn({ passages }: Reminders): PassageRecall[] {
   return passages.map(({ passage: { id, path, line }, rank, words }) => ({ passageId: id, path, line, rank, words }))
 }
 
-function reminder({ memory }: RecalledMemory): string {
+function reminder({ memory, words }: RecalledMemory): string {
   const { id, content, label } = memory
-  return `[id:${id}] ${truncate(content)}${isUntrusted(label) ? ` ${untrustedNotice}` : ''}`
+  const notice = isUntrusted(label) ? ` ${untrustedNotice}` : ''
+  return `[id:${id}] ${matchingPart(content, words)} (saved ${savedDay(memory)})${notice}`
 }
 
-function passageReminder({ passage }: RecalledPassage): string {
-  return `[${passage.path}:${passage.line}] ${truncate(passageLine(passage))}`
+function passageReminder({ passage, words }: RecalledPassage): string {
+  return `[${passage.path}:${passage.line}] ${matchingPart(passageLine(passage), words)}`
 }
 
-function truncate(text: string): string {
-  const short = text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text
-  return short.replaceAll('\n', ' ')
+/** A text on one line; of a long one the part that has the words of the question. */
+function matchingPart(text: string, words: readonly string[]): string {
+  return text.length > maxLength ? excerptOf(text, words, maxLength).passage : text.replaceAll('\n', ' ')
 }
 
 function oneLine(text: string): string {

@@ -2,12 +2,12 @@ import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Memory } from '../../domain/memory.ts'
 import { currentMemory } from '../../memory/describe.ts'
 import { findMemory } from '../../store/knowledge/memories.ts'
-import { findNarrative, listNarratives, type Narrative } from '../../store/knowledge/narratives.ts'
+import { isAnyForgotten, narrativeBasis } from '../../store/knowledge/narrative-basis.ts'
+import { listNarratives, type Narrative } from '../../store/knowledge/narratives.ts'
 import type { Reading } from '../../store/store.ts'
 
 /** Max narratives that are checked for one that may still be shown. */
 const maxChecked = 20
-const maxAncestors = 20
 
 /** A narrative with the corrections made since. */
 export interface Standing {
@@ -35,16 +35,15 @@ export async function latestStanding(
 /** A narrative with its corrections; undefined if it may no longer be shown. */
 export async function standingOf(rows: Reading, narrative: Narrative): Promise<Standing | undefined> {
   // It may repeat what an earlier narrative said, without citing that one's memories.
-  let before: Narrative | undefined = narrative
-  for (let back = 0; before?.previousId != null && back < maxAncestors; back++) {
-    before = await findNarrative(rows, before.previousId)
-    for (const id of before?.memoryIds ?? []) if ((await findMemory(rows, id))?.forgottenAt != null) return undefined
-  }
+  const basis = await narrativeBasis(rows, narrative.id)
+  const memoryIds = basis.flatMap((each) => each.memoryIds)
+  const runIds = basis.flatMap(({ runId }) => runId ?? [])
+  if (await isAnyForgotten(rows, memoryIds, runIds)) return undefined
   const corrected: Standing['corrected'] = []
   for (const id of narrative.memoryIds) {
     const memory = await findMemory(rows, id)
     const now = memory && (await currentMemory(rows, memory))
-    if (memory?.forgottenAt != null || now?.forgottenAt != null) return undefined
+    if (now?.forgottenAt != null) return undefined
     if (now) corrected.push({ was: id, now })
   }
   return { narrative, corrected }

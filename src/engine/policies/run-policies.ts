@@ -72,15 +72,18 @@ export async function readRunPolicies(
     return record ? [{ scope, id, ...(JSON.parse(record.value ?? '{}') as PinValue) }] : []
   })
   const profiles = await listProfiles(rows, { ids: pins.map(({ profileId }) => profileId) })
-  const effective = effectivePin(pins.map((pin) => ({ ...pin, ...goneOf(pin, agents, profiles) })))
+  const effective = effectivePin(pins.map((pin) => ({ ...pin, ...sinceThen(pin, agents, profiles) })))
   return { agents, pins: effective, profile: profiles.find(({ id }) => id === effective.pin?.profileId) ?? null }
 }
 
-function goneOf(
+/** What has become of what a pin names. */
+function sinceThen(
   { agentId, profileId }: Pin,
   agents: readonly AgentEntry[],
   profiles: readonly Profile[],
-): Pick<Pin, 'gone'> {
-  if (agentId !== undefined && !agents.some((entry) => entry.agentId === agentId)) return { gone: 'agent' }
-  return profiles.some(({ id }) => id === profileId) ? {} : { gone: 'profile' }
+): Pick<Pin, 'gone' | 'registeredWith'> {
+  const entry = agents.find((each) => each.agentId === agentId)
+  if (agentId !== undefined && !entry) return { gone: 'agent' }
+  if (!profiles.some(({ id }) => id === profileId)) return { gone: 'profile' }
+  return entry && entry.profileId !== profileId ? { registeredWith: entry.profileId } : {}
 }

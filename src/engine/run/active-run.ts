@@ -4,10 +4,12 @@ import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Model } from '../../domain/model.ts'
 import type { ModelSettings } from '../../domain/persona.ts'
 import type { Step } from '../../domain/run.ts'
+import { callSum, spendingOf } from '../../domain/spending.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
+import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
-import { fenceRun, findRun, resetCrashCounts } from '../../store/rows/runs.ts'
+import { fenceRun, findRun, finishClaim, resetCrashCounts } from '../../store/rows/runs.ts'
 import { insertStep, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
@@ -20,6 +22,7 @@ import { Chain } from './chain.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
 import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
+import type { PathTurn } from './context/path-turn.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
 
@@ -73,24 +76,21 @@ export class ActiveRun implements RunHandle<Engine> {
   /** System prompt; fixed for the whole claim even if its source files change. */
   readonly prompt: string
   readonly notes: RunNotes
-  /** Conversation before this run; the run's own steps are in the journal. */
-  context: Context
+  #context: Context
+  #head: Thread | undefined
   /** Failed attempts of the current model call. */
   tries: number
-  /** The model call under way, or the one whose failure ends the run. */
-  modelCall: InFlightCall | undefined
+  #modelCall: InFlightCall | undefined
   /** Settings of the last model call for a reply; undefined before the first of this claim. */
   sent: ModelSettings | undefined
   readonly #since: Millis
   #calls: number
   #reserved: number | undefined
+  #lastMade = 0
 
   /** Reads journal, context, prompt and notes. */
   static async open(engine: Engine, claimed: ClaimedRun, pool: WorkerHandle): Promise<ActiveRun> {
-    const { steps, calls } = await engine.store.read(async (rows) => ({
-      steps: await readSteps(rows, claimed.run.id),
-      calls: await lastCall(rows, claimed.run.id),
-    }))
+    const { steps, calls } = await readProgress(engine, claimed)
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
     const prompt = storable(await engine.prompt(claimed))
@@ -108,7 +108,8 @@ export class ActiveRun implements RunHandle<Engine> {
     this.engine = engine
     this.claimed = claimed
     this.journal = journal
-    this.context = context
+    this.#context = context
+    this.#head = claimed.head
     this.prompt = prompt
     this.notes = notes
     this.signal = pool.signal
@@ -118,6 +119,23 @@ export class ActiveRun implements RunHandle<Engine> {
     this.#calls = calls
     this.#reserved = claimed.reserved
     this.tries = claimed.run.tries
+  }
+
+  /** Conversation before this run; the run's own steps are in the journal. */
+  get context(): Context {
+    return this.#context
+  }
+
+  /** The thread at its session's head, and the turn there if the model was shown it. */
+  get head(): { thread: Thread; turn: PathTurn | undefined } | undefined {
+    const thread = this.#head
+    return thread && { thread, turn: this.#context.path.findLast(({ depth }) => depth === thread.depth) }
+  }
+
+  /** A turn that the run itself wrote is the head now. */
+  moveTo(head: Thread, context: Context): void {
+    this.#head = head
+    this.#context = context
   }
 
   /** Running time, that of earlier claims included. */
@@ -187,7 +205,22 @@ export class ActiveRun implements RunHandle<Engine> {
     return { runId: claimed.run.id, callId, signal, label: this.label, ...reach, ...limits }
   }
 
-  /** The number of the next model call of this run, over all claims. */
+  /** The model call under way, or the one whose failure ends the run. */
+  get modelCall(): InFlightCall | undefined {
+    return this.#modelCall
+  }
+
+  set modelCall(made: InFlightCall | undefined) {
+    this.#modelCall = made
+    if (made) this.#lastMade = made.call
+  }
+
+  /** Whether a call may be reserved that was not made. */
+  get mayHaveReserved(): boolean {
+    return this.claimed.run.epoch > 1 || this.#lastMade < this.#calls
+  }
+
+  /** The number of the next model call of this run, over all claims; its budget is reserved next. */
   nextCall(): number {
     return ++this.#calls
   }
@@ -197,6 +230,12 @@ export class ActiveRun implements RunHandle<Engine> {
     const call = this.#reserved
     this.#reserved = undefined
     return call
+  }
+
+  /** Cost of the run, while its only call is the one under way; else it is read. */
+  get costSoFar(): Usage | undefined {
+    const cost = this.claimed.run.epoch === 1 && this.#calls === 1 ? this.modelCall?.cost : undefined
+    return cost && spendingOf([callSum(cost)])
   }
 
   /** Writes on behalf of this run; throws a Stop if another worker owns it now. */
@@ -231,6 +270,14 @@ export class ActiveRun implements RunHandle<Engine> {
     const { runId, ownerId, epoch } = this.claimed.claim
     const run = await this.engine.store.read((rows) => findRun(rows, runId))
     if (run?.ownerId !== ownerId || run.epoch !== epoch) throw fenced()
+  }
+
+  /** Ends the run's row, which checks owner and epoch, too. Returns the reason if a cancel was requested. */
+  async finish(tx: Tx, end: Parameters<typeof finishClaim>[2]): Promise<{ cancelReason: string | null }> {
+    tx.locking('runs')
+    const held = await finishClaim(tx, this.claimed.claim, end)
+    if (!held) throw fenced()
+    return held
   }
 
   /** Checks owner and epoch; every write of a run begins with this. Returns the reason if a cancel was requested. */
@@ -281,6 +328,16 @@ export class ActiveRun implements RunHandle<Engine> {
       scope: this.claimed.run,
     })
   }
+}
+
+/** The steps that earlier claims of a run have journalled, and the number of its last model call. */
+async function readProgress({ store }: Engine, { run, reserved = 0 }: ClaimedRun) {
+  // The first claim finds nothing but what it has reserved.
+  if (run.epoch === 1) return { steps: [], calls: reserved }
+  return store.read(async (rows) => ({
+    steps: await readSteps(rows, run.id),
+    calls: await lastCall(rows, run.id),
+  }))
 }
 
 /** Label of a run's conversation and of what it has done. */

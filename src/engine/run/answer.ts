@@ -9,7 +9,7 @@ import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
-import { type Request, whenQuietOrStuck } from './request.ts'
+import { type Request, type Stuck, whenQuietOrStuck } from './request.ts'
 import { waitingBehind } from './submit.ts'
 
 /** Max agents that a stopped request names. */
@@ -23,35 +23,7 @@ export async function answer(
   signal: AbortSignal,
 ): Promise<Answered> {
   const request = await whenQuietOrStuck(runtime, itemId, signal)
-  const { item, session, behind, usage } = await runtime.store.read(async (rows) => {
-    const item = await findItem(rows, itemId)
-    const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
-    const behind = item && session ? await waitingBehind(rows, { runId: item.runId, session }) : {}
-    const run = item?.runId ? await findRun(rows, item.runId) : undefined
-    return { item, session, behind, usage: run ? await spendingBy(rows, { rootRunId: run.rootRunId }) : spendingOf([]) }
-  })
-  if (!item || !session) throw notFound('input', itemId)
-  if (!request || 'approvals' in request)
-    return {
-      ok: false,
-      status: 'waiting',
-      text: '',
-      turnId: null,
-      turns: [],
-      runId: item.runId,
-      session: session.label,
-      folder,
-      model: { requested: null, actual: null },
-      // What the request has cost so far.
-      usage,
-      ...(item.runId === null && { itemId, ...behind }),
-      ...(request?.until !== undefined && { until: new Date(request.until).toISOString() }),
-      ...(request &&
-        request.approvals.length > 0 && {
-          approvals: request.approvals.map(({ id }) => id),
-          questions: request.approvals,
-        }),
-    }
+  if (!request || 'approvals' in request) return notAnswered(runtime, folder, itemId, request)
   const { turn } = request.answer
   const { status, isStopped, ...more } = await runtime.store.read((rows) => outcomeOf(rows, runtime, request))
   const said = turn.responseMessage.content
@@ -62,11 +34,45 @@ export async function answer(
     turnId: turn.id,
     turns: request.turnIds,
     runId: request.run.id,
-    session: session.label,
+    session: request.session,
     folder,
     model: turn.model,
     usage: request.usage,
     ...more,
+  }
+}
+
+/** What is known of an input whose request goes on, or waits for the user. */
+async function notAnswered(
+  { store }: Runtime,
+  folder: string,
+  itemId: string,
+  stuck: Stuck | undefined,
+): Promise<Answered> {
+  const { item, session, behind, usage } = await store.read(async (rows) => {
+    const item = await findItem(rows, itemId)
+    const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
+    const behind = item && session ? await waitingBehind(rows, { runId: item.runId, session }) : {}
+    const run = item?.runId ? await findRun(rows, item.runId) : undefined
+    return { item, session, behind, usage: run ? await spendingBy(rows, { rootRunId: run.rootRunId }) : spendingOf([]) }
+  })
+  if (!item || !session) throw notFound('input', itemId)
+  return {
+    ok: false,
+    status: 'waiting',
+    text: '',
+    turnId: null,
+    turns: [],
+    runId: item.runId,
+    session: session.label,
+    folder,
+    model: { requested: null, actual: null },
+    // What the request has cost so far.
+    usage,
+    ...(item.runId === null && { itemId, ...behind }),
+    ...(stuck?.until !== undefined && { until: new Date(stuck.until).toISOString() }),
+    ...(stuck &&
+      stuck.approvals.length > 0 && { approvals: stuck.approvals.map(({ id }) => id), questions: stuck.approvals }),
   }
 }
 
@@ -82,9 +88,9 @@ interface AnswerOutcome extends Pick<Answered, 'status' | 'error' | 'unstartedPl
 async function outcomeOf(
   rows: Reading,
   { moments }: Pick<Engine, 'moments'>,
-  { run, answer: { turn } }: Request,
+  { run, hasPlans, answer: { turn } }: Request,
 ): Promise<AnswerOutcome> {
-  const plan = turn.status === 'completed' ? await moments.outcomeOf(rows, run.rootRunId) : undefined
+  const plan = hasPlans && turn.status === 'completed' ? await moments.outcomeOf(rows, run.rootRunId) : undefined
   const stopped = turn.status !== 'cancelled' && plan?.status !== 'cancelled' && (await stoppedError(rows, run))
   if (stopped) return { status: 'cancelled', error: stopped, isStopped: true }
   if (turn.status !== 'completed') {

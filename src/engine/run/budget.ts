@@ -5,8 +5,8 @@ import type { Run } from '../../domain/run.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { Usage } from '../../domain/turn.ts'
 import { raisedLimit } from '../../store/rows/budget-questions.ts'
-import { type RequestSpending, spendingOfRequest } from '../../store/rows/request-totals.ts'
-import { lockRun, tryLockRun } from '../../store/rows/runs.ts'
+import { nothingSpent, type RequestSpending, spendingOfRequest } from '../../store/rows/request-totals.ts'
+import { holdRun, tryLockRun } from '../../store/rows/runs.ts'
 import {
   costSince,
   freeUsage,
@@ -27,7 +27,7 @@ import { userOf } from './sender.ts'
  * transaction that ends a parent locks the parent before its children.
  */
 export async function lockPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'rootRunId'>): Promise<void> {
-  if (rootRunId !== id) await lockRun(tx, rootRunId)
+  if (rootRunId !== id) await holdRun(tx, rootRunId)
 }
 
 /** Like `lockPool`, but does not wait; returns whether the pool is locked. */
@@ -38,16 +38,17 @@ export async function tryLockPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'r
 /**
  * Reserves the maximum cost of a model call from the request's pool. Returns a refusal if the budget is spent, or
  * 'in use' if the rest is reserved by calls under way, most of which will cost less. The caller holds `lockPool`, so
- * that concurrent calls cannot both take the rest. A reservation survives a crash and stays counted.
+ * that concurrent calls cannot both take the rest. A reservation survives a crash and stays counted. `isFirst` tells that no
+ * call of the request can have been made.
  */
 export async function reserve(
   tx: Tx,
   { limits, clock }: Pick<Engine, 'limits' | 'clock'>,
-  call: ModelCall,
+  call: ModelCall & { isFirst?: boolean },
   maxCost: Usage,
 ): Promise<BudgetSpent | 'in use' | undefined> {
   const { perRequest, maxSteps, perDayUsd } = limits
-  const request = await spendingOfRequest(tx, call.rootRunId)
+  const request = call.isFirst ? nothingSpent : await spendingOfRequest(tx, call.rootRunId)
   const tokens = request.tokens + maxCost.inputTokens + maxCost.outputTokens
   const draws: Draw[] = [
     { key: 'perRequest.steps', unit: 'steps', limit: maxSteps, needs: request.steps + 1 },
@@ -94,13 +95,17 @@ function poolOf({ key }: Draw, { rootRunId, principal }: ModelCall, today: Milli
  */
 export async function closeCalls(
   tx: Tx,
-  { claimed, modelCall }: { claimed: { run: Pick<Run, 'id'> }; modelCall: InFlightCall | undefined },
+  {
+    claimed,
+    modelCall,
+    mayHaveReserved,
+  }: { claimed: { run: Pick<Run, 'id'> }; modelCall: InFlightCall | undefined; mayHaveReserved: boolean },
 ): Promise<void> {
   const runId = claimed.run.id
   const cost = modelCall?.cost
   if (modelCall && cost) await settleUsage(tx, { runId, call: modelCall.call, model: modelCall.answeredBy }, cost)
   else if (modelCall) await freeUsage(tx, { runId, call: modelCall.call })
-  await releaseUsage(tx, runId)
+  if (mayHaveReserved) await releaseUsage(tx, runId)
 }
 
 /** The keys of `budgets` in the configuration, and the budget that the owner gave a user for each day. */

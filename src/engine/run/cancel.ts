@@ -21,14 +21,14 @@ export async function cancel(engine: Engine, runId: string, reason: string): Pro
   const run = await engine.store.read((rows) => findRun(rows, runId))
   if (!run) throw notFound('run', runId)
   if (run.id === run.rootRunId) await engine.moments.onCancelRequest(engine, run.id, reason)
-  const state = await cancelOne(engine, run, reason, { isAll: true })
+  const state = await cancelFirst(engine, run, reason)
   const cancelled = new Map([[runId, run]])
   // A run with a requested cancel starts no more children: repeat until no new descendant appears.
   for (let more = [run]; more.length > 0; ) {
     if (run.id === run.rootRunId) await dropDeliveries(engine, run.id)
     more = (await descendants(engine, run, [...cancelled.values()])).filter(({ id }) => !cancelled.has(id))
     for (const each of more) {
-      await cancelOne(engine, each, reason)
+      await cancelDescendant(engine, each, reason)
       cancelled.set(each.id, each)
     }
   }
@@ -62,31 +62,61 @@ function descendants({ store }: Engine, { id, rootRunId }: Run, known: Run[]): P
   })
 }
 
-/** Cancels a run; with `isAll` its commit also reaches what an ended one left at work, so that a crash leaves no orphan. */
-async function cancelOne(engine: Engine, known: Run, reason: string, { isAll = false } = {}): Promise<RunState> {
+/**
+ * Cancels the run that was named. Its commit also reaches what an ended one left at work and, if it stands for a request,
+ * what waits to be delivered: a process that dies after it leaves nothing that works on, or starts, for a cancelled run.
+ */
+async function cancelFirst(engine: Engine, run: Run, reason: string): Promise<RunState> {
+  const isRequest = run.id === run.rootRunId
+  for (;;) {
+    const sessions = isRequest ? await engine.store.read((rows) => sessionsToWake(rows, run.id)) : []
+    const state = await engine.store.write('cancel', async (tx) => {
+      const found = await lockRunWithSessions(tx, run, sessions)
+      if (!found) return run.state
+      const missed = isRequest ? (await sessionsToWake(tx, run.id)).filter((id) => !sessions.includes(id)) : []
+      // A delivery has come since then, to a session that is not locked.
+      return missed.length > 0 ? undefined : cancelLocked(tx, engine, found, { reason, isFirst: true })
+    })
+    if (state !== undefined) return state
+  }
+}
+
+/** Cancels a descendant of the run that was named. */
+async function cancelDescendant(engine: Engine, known: Run, reason: string): Promise<void> {
   // A run opens its join when it ends or never, so an ended run can be checked without a lock.
-  const isOver = known.finishedAt !== null
-  if (isOver && !isAll && !(await engine.store.read((rows) => isAtWork(rows, known)))) return known.state
-  return engine.store.write('cancel', async (tx) => {
+  if (known.finishedAt !== null && !(await engine.store.read((rows) => isAtWork(rows, known)))) return
+  await engine.store.write('cancel', async (tx) => {
     const found = await lockRunWithSessions(tx, known)
-    if (!found) return known.state
-    const { run } = found
-    if (run.finishedAt !== null) {
-      // Marks the request as stopped, even if its own turn has ended: see `answer`.
-      if (run.cancelReason === null && (await isAtWork(tx, run))) await setCancelReason(tx, run.id, reason)
-      await closeJoinOf(tx, engine, found, reason)
-      if (isAll) await cancelRuns(tx, await (run.id === run.rootRunId ? workOf : startedRuns)(tx, run), reason)
-      return run.state
-    }
-    if (run.state === 'running') {
-      if (run.cancelReason === null) await requestCancel(tx, run, reason)
-      return 'running'
-    }
-    await setCancelReason(tx, run.id, reason)
-    const cancelled = { ...run, cancelReason: reason }
-    await endUnowned(tx, engine, { ...found, run: cancelled }, cancelledEnding(run, reason))
-    return 'cancelled'
+    if (found) await cancelLocked(tx, engine, found, { reason })
   })
+}
+
+/** Cancels a locked run; `isFirst`: and what an ended one left at work, and what waits for its request. Returns its state. */
+async function cancelLocked(
+  tx: Tx,
+  engine: Engine,
+  found: RunSessions & { run: Run },
+  { reason, isFirst = false }: { reason: string; isFirst?: boolean },
+): Promise<RunState> {
+  const { run } = found
+  const isRequest = isFirst && run.id === run.rootRunId
+  const wasAtWork = run.finishedAt !== null && (await isAtWork(tx, run))
+  if (isRequest) await clearWakes(tx, run.id)
+  if (run.finishedAt !== null) {
+    // Marks the request as stopped, even if its own turn has ended: see `answer`.
+    if (run.cancelReason === null && wasAtWork) await setCancelReason(tx, run.id, reason)
+    await closeJoinOf(tx, engine, found, reason)
+    if (isFirst) await cancelRuns(tx, await (isRequest ? workOf : startedRuns)(tx, run), reason)
+    return run.state
+  }
+  if (run.state === 'running') {
+    if (run.cancelReason === null) await requestCancel(tx, run, reason)
+    return 'running'
+  }
+  await setCancelReason(tx, run.id, reason)
+  const cancelled = { ...run, cancelReason: reason }
+  await endUnowned(tx, engine, { ...found, run: cancelled }, cancelledEnding(run, reason))
+  return 'cancelled'
 }
 
 /** Whether an ended run still waits for children, or, if it stands for a request, any other part of that is unfinished. */

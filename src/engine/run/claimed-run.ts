@@ -6,6 +6,7 @@ import type { ToolSpec } from '../../domain/model.ts'
 import type { Permissions, Persona } from '../../domain/persona.ts'
 import type { ProfileVersion, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
+import type { Thread } from '../../domain/turn.ts'
 import type { Claim } from '../../store/rows/runs.ts'
 import type { ChosenModel } from '../model/choose-model.ts'
 import type { AgentRole } from '../model/role.ts'
@@ -48,6 +49,8 @@ export interface ClaimedRun {
   claim: Claim
   run: Run
   session: Session
+  /** The thread at its session's head; undefined while that has no turn. */
+  head: Thread | undefined
   actor: Actor
   /** The own system prompt of its thread; null without one. */
   threadPrompt: string | null
@@ -55,6 +58,14 @@ export interface ClaimedRun {
   items: InboxItem[]
   /** The model call whose budget was reserved together with the claim. */
   reserved: number | undefined
+}
+
+/** What the end of a run leads to. */
+export interface AfterRun {
+  /** The run that its end has claimed. */
+  next: ClaimedRun | undefined
+  /** Whether no run was queued then, so that there is none to look for. */
+  isQueueEmpty: boolean
 }
 
 /** The worker that claims, and the session it limits itself to. */

@@ -147,7 +147,8 @@ function describeEnding({ state, text, error, said = '' }: Ending): { output: st
 /** Opens one join over the children that this run started, or some of them; if all are done already, it fires at once. */
 export async function joinChildren(end: Settlement, only?: readonly string[]): Promise<void> {
   const { tx, engine, run, session, now } = end
-  if (only?.length === 0 || (only === undefined && !(await hasJoinedChildren(tx, run.id)))) return
+  if (only?.length === 0) return
+  if (only === undefined && (end.journal.spawns.started === 0 || !(await hasJoinedChildren(tx, run.id)))) return
   const join = { id: engine.newId(), sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
   await insertJoin(tx, join, run.id, only)
   await fireIfMet(end, join.id, session)

@@ -18,7 +18,7 @@ import { grantLapsed, putQuestion, readAnswers, waitForAnswers } from './approva
 import { limitRedirects } from './approvals/sinks.ts'
 import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triage-calls.ts'
 import { closeCalls } from './budget.ts'
-import type { ClaimedRun } from './claimed-run.ts'
+import type { AfterRun, ClaimedRun } from './claimed-run.ts'
 import { compactIfFull } from './context/compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './context/journal.ts'
 import { settle } from './settle.ts'
@@ -28,14 +28,13 @@ import { callWithTimeout, loopingReason, runConcurrently } from './tool-executio
 
 /**
  * Executes a claimed run until it ends, parks or is taken over. Every step is journalled before it takes effect, so that
- * the next worker to claim the run continues where this one stopped. Returns the follow-up run, if ending this one
- * claimed it already.
+ * the next worker to claim the run continues where this one stopped. Returns what its end leads to, if it ended here.
  */
 export async function executeRun(
   engine: Engine,
   claimed: ClaimedRun,
   pool: WorkerHandle,
-): Promise<ClaimedRun | undefined> {
+): Promise<AfterRun | undefined> {
   const run = await ActiveRun.open(engine, claimed, pool)
   try {
     run.assertAgentExists()
@@ -183,7 +182,7 @@ async function finishTransactional(run: ActiveRun, ready: ReadyCall, context: Ca
 }
 
 /** Ends, requeues or leaves a run whose loop was interrupted by this error. */
-async function stop(run: ActiveRun, error: unknown): Promise<ClaimedRun | undefined> {
+async function stop(run: ActiveRun, error: unknown): Promise<AfterRun | undefined> {
   // The worker releases the run once the database answers; the run then continues from its journal.
   if (error instanceof StorageFailure) throw error
   if (!(error instanceof Stop)) return settle(run, failedEnding(run, error))

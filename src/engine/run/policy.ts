@@ -5,7 +5,13 @@ import type { Permissions, Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
-import { delegateTool, delegatingTools, isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
+import {
+  cronToolName,
+  delegateTool,
+  delegatingTools,
+  isMemoryWriter,
+  subagentTools,
+} from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
 /** The owner's rules about tools and models. */
@@ -49,8 +55,8 @@ export function ceilingOf(
     mayUse(access, name, tool) &&
     (run.depth < policy.maxSpawnDepth || !(subagentTools.includes(name) || (isChild && name === delegateTool))) &&
     (run.subagent === null || isAllowed(name, listsFor(name, policy.subagents))) &&
-    // Children write no memory and no narrative: only an agent that talks with the user does.
-    !(isChild && isMemoryWriter(name)) &&
+    // Only an agent that talks with the user writes memories and narratives, and makes jobs.
+    !(isChild && (isMemoryWriter(name) || name === cronToolName)) &&
     isAllowed(name, listsFor(name, policy)) &&
     permissions.every((each) => isAllowed(name, listsFor(name, each.tools)))
       ? name

@@ -1,10 +1,9 @@
 import type { Millis } from '../../domain/clock.ts'
-import type { InboxItem } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import type { PlacedTurn, Usage } from '../../domain/turn.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
-import { findItem, isUnanswered, turnsOfRequest } from '../../store/rows/inbox.ts'
-import { findRun, hasActiveRun, hasUnfinished, liveRunOf, runsOf } from '../../store/rows/runs.ts'
+import { answerOfRequest, findInputState } from '../../store/rows/requests.ts'
+import { hasActiveRun, liveRunOf, runsOf } from '../../store/rows/runs.ts'
 import { findTurn } from '../../store/rows/threads.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Hint, Reading } from '../../store/store.ts'
@@ -15,6 +14,9 @@ const sweepEvery = 1000
 /** An input and everything it caused, once nothing of it is left to do. */
 export interface Request {
   run: Run
+  /** Label of the session that was asked. */
+  session: string
+  hasPlans: boolean
   /** The last turn: the answer. */
   answer: PlacedTurn
   /** All turns, oldest first. */
@@ -23,7 +25,7 @@ export interface Request {
 }
 
 /** Open questions to the user that a request waits for. */
-interface Stuck {
+export interface Stuck {
   approvals: { id: number; hash: string; tool: string; reason: string }[]
   /** When the request continues by itself, if the user postponed it. */
   until?: Millis
@@ -52,33 +54,29 @@ async function follow(
   signal: AbortSignal,
   { includeQuestions }: { includeQuestions: boolean },
 ): Promise<Request | Stuck | undefined> {
-  let rootRunId: string | undefined
   for (;;) {
+    // Heard before and during the read: a hint may come while it is not known yet which request is meant.
+    const heard = new Set<Hint>()
+    let concerns = (_: Hint) => false
     const changed = new AbortController()
-    // Listen before reading, so that no change is missed in between.
     const stop = runtime.store.onHint((hint) => {
-      if (concerns(hint, rootRunId)) changed.abort()
+      heard.add(hint)
+      if (concerns(hint)) changed.abort()
     })
     try {
       const found = await runtime.store.read((rows) => requestState(rows, itemId, includeQuestions))
       if ('answer' in found) return found
       if (found.approvals.length > 0 || found.until !== undefined) return found
-      if (found.rootRunId !== rootRunId) {
-        // Hints of this request may have been missed while its root run was unknown: read once more.
-        rootRunId = found.rootRunId
-        continue
-      }
+      // Until a run takes the input, any run's hint may mean that one has.
+      const awaited: Hint = found.rootRunId === undefined ? 'runs' : `ended:${found.rootRunId}`
+      concerns = (hint) => hint === awaited
+      if (heard.has(awaited)) continue
       if (signal.aborted) return undefined
       await runtime.clock.sleep(sweepEvery, AbortSignal.any([changed.signal, signal]))
     } finally {
       stop()
     }
   }
-}
-
-/** Whether a hint may mean that the request has ended. Until a run takes the input, any run's hint may. */
-function concerns(hint: Hint, rootRunId: string | undefined): boolean {
-  return rootRunId === undefined ? hint === 'runs' : hint === `ended:${rootRunId}`
 }
 
 /** Open questions of a request, once it can do nothing else. */
@@ -91,7 +89,7 @@ async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck> {
 }
 
 /** Open questions of the request that an input is queued behind. */
-async function questionsAhead(rows: Reading, { sessionId }: InboxItem): Promise<Stuck> {
+async function questionsAhead(rows: Reading, sessionId: string): Promise<Stuck> {
   const ahead = await liveRunOf(rows, sessionId)
   return ahead ? questionsOf(rows, ahead.rootRunId) : { approvals: [] }
 }
@@ -102,17 +100,20 @@ async function requestState(
   itemId: string,
   includeQuestions: boolean,
 ): Promise<Request | (Stuck & { rootRunId: string | undefined })> {
-  const item = await findItem(rows, itemId)
-  const run = item?.runId ? await findRun(rows, item.runId) : undefined
-  const rootRunId = run?.rootRunId
-  if (!item) return { rootRunId, approvals: [] }
+  const input = await findInputState(rows, itemId)
   const noQuestions: Stuck = { approvals: [] }
-  if (!run || rootRunId === undefined)
-    return { rootRunId, ...(includeQuestions ? await questionsAhead(rows, item) : noQuestions) }
-  if (item.consumedByTurn === null || (await hasUnfinished(rows, rootRunId)) || (await isUnanswered(rows, rootRunId)))
-    return { rootRunId, ...(includeQuestions ? await questionsOf(rows, rootRunId) : noQuestions) }
-  const turnIds = await turnsOfRequest(rows, run)
-  const answer = await findTurn(rows, turnIds.at(-1) ?? item.consumedByTurn)
-  if (!answer) return { rootRunId, approvals: [] }
-  return { run, answer, turnIds, usage: await spendingBy(rows, { rootRunId }) }
+  if (!input) return { rootRunId: undefined, ...noQuestions }
+  const { run, session, turnId } = input
+  if (!run)
+    return { rootRunId: undefined, ...(includeQuestions ? await questionsAhead(rows, session.id) : noQuestions) }
+  const { rootRunId } = run
+  if (turnId === null || input.isUnfinished) {
+    const mayBeStuck = includeQuestions && run.state !== 'running' && run.state !== 'queued'
+    return { rootRunId, ...(mayBeStuck ? await questionsOf(rows, rootRunId) : noQuestions) }
+  }
+  const [answered, usage] = await Promise.all([answerOfRequest(rows, run), spendingBy(rows, { rootRunId })])
+  const answer = answered?.answer ?? (await findTurn(rows, turnId))
+  if (!answer) return { rootRunId, ...noQuestions }
+  const { turnIds = [] } = answered ?? {}
+  return { run, session: session.label, hasPlans: input.hasPlans, answer, turnIds, usage }
 }

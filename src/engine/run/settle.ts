@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto'
 import { linkMessages } from '../../domain/message.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
-import type { TurnSettings } from '../../domain/turn.ts'
+import type { Thread, TurnSettings } from '../../domain/turn.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { startedRuns } from '../../store/rows/child-runs.ts'
-import { recordBoth } from '../../store/rows/events.ts'
+import { recordEvent } from '../../store/rows/events.ts'
 import { consumeItems, waitingItems } from '../../store/rows/inbox.ts'
 import { isWaitingForChildren } from '../../store/rows/joins.ts'
 import { markDelivered, markProcessed } from '../../store/rows/results.ts'
-import { finishRun, lockRun } from '../../store/rows/runs.ts'
+import { lockRun } from '../../store/rows/runs.ts'
 import { ownerIn } from '../../store/rows/search/documents.ts'
 import { moveHead } from '../../store/rows/sessions.ts'
 import { toolCallsOf } from '../../store/rows/steps.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
-import { isAnswer, savePrompt } from '../../store/rows/turns.ts'
+import { hasAnswered, isAnswer, savePrompt, type TurnContent } from '../../store/rows/turns.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import type { ReceivedReply } from '../model/accept-reply.ts'
@@ -22,7 +22,7 @@ import { estimateTokens } from '../turns/make-turn.ts'
 import type { ActiveRun } from './active-run.ts'
 import { closeCalls } from './budget.ts'
 import { claimAtOnce } from './claim.ts'
-import type { ClaimedRun } from './claimed-run.ts'
+import type { AfterRun } from './claimed-run.ts'
 import { messageOf } from './context/context.ts'
 import { deliverResult, isDone, joinChildren } from './deliver.ts'
 import { beginSettlement, lockRunSessions, type Settlement } from './settlement.ts'
@@ -33,43 +33,62 @@ import { nextRun } from './submit.ts'
  * The last reply, if it ends the run, is part of this transaction instead of a step of its own. Returns the run that
  * comes next, if it could be claimed in the same commit.
  */
-export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedReply): Promise<ClaimedRun | undefined> {
+export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedReply): Promise<AfterRun> {
   const { engine, claimed } = run
-  const checked = await engine.moments.beforeSettle(run, ending)
-  return engine.store.write('settle', async (tx) => {
-    const sessions = await lockRunSessions(tx, claimed.run)
-    const { cancelReason } = await run.fence(tx)
+  const { ending, written } = await engine.moments.beforeSettle(run, proposed)
+  const { after, thread, turn } = await engine.store.write('settle', async (tx) => {
+    const { activeMs, label } = run
+    const now = engine.clock.now()
+    const locking = lockRunSessions(tx, claimed.run)
+    // Sessions are locked before runs.
+    if (claimed.run.depth > 1) await locking
+    const [sessions, { cancelReason }, waiting] = await Promise.all([
+      locking,
+      run.finish(tx, { ...ending, activeMs, label, at: now }),
+      waitingItems(tx, claimed.session.id),
+    ])
+    const spent = run.costSoFar
     await closeCalls(tx, run)
-    const settlement = await beginSettlement(tx, engine, {
+    const end = await beginSettlement(tx, engine, {
       ...sessions,
-      run: { ...claimed.run, activeMs: run.activeMs, cancelReason },
+      run: { ...claimed.run, activeMs, cancelReason },
       journal: run.journal,
-      ending: checked.ending,
+      ending,
+      written,
+      notes: run.notes,
       prompt: run.prompt,
       model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
       clamped: claimed.actor.model.clamped,
-      label: run.label,
+      label,
+      now,
       ...(run.sent && { settings: run.sent }),
       permissions: claimed.actor.permissions,
+      head: run.head,
+      spent,
+      waiting,
+      ...(run.journal.steeredItemIds.size === 0 && { items: claimed.items }),
     })
-    const end = { ...settlement, notes: run.notes, written: checked.written }
-    const started = await endRun(end)
-    const own = { ...sessions.session, headTurnId: settlement.turnId }
+    const { thread, turn, started } = await endRun(end)
+    const own = { ...sessions.session, headTurnId: turn.id }
     const held = [own, ...(sessions.requester ? [sessions.requester] : []), ...started]
-    const next = run.claimant && (await claimAtOnce(tx, engine, run.claimant, held))
+    const look = run.claimant && (await claimAtOnce(tx, engine, run.claimant, { sessions: held }))
+    const isQueueEmpty = look?.isQueueEmpty === true
+    if (!isQueueEmpty) tx.hint('runs')
     await engine.moments.afterSettle(end)
-    return next
+    return { after: { next: look?.claimed, isQueueEmpty }, thread, turn }
   })
+  // Most agents work for one turn: their paths would push out those of people.
+  if (claimed.session.kind !== 'agent') engine.paths.extend(thread, turn)
+  return after
 }
 
 /**
  * The steps of every ending, in order; `afterSettle` follows. Every terminal run leaves one turn, failed and cancelled ones
- * too. Returns the sessions of the runs that this end started.
+ * too. The run's row must say already that it has ended. Returns its turn, and the sessions of the runs that this end started.
  */
-export async function endRun(end: Settlement): Promise<Session[]> {
-  const depth = await writeTurn(end)
+export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: TurnContent; started: Session[] }> {
+  const { thread, turn } = await writeTurn(end)
   await moveHead(end.tx, end.session, end.turnId, end.now)
-  await finish(end)
   await consumeItems(end.tx, end.run.id, end.turnId)
   await end.notes?.record(end.tx, end.run.id, end.now)
   await end.engine.moments.inSettle(end)
@@ -77,11 +96,11 @@ export async function endRun(end: Settlement): Promise<Session[]> {
   await joinOrCancelChildren(end)
   await queueNextRun(end)
   const started = await notifyRequester(end)
-  await emitEnd(end, depth)
-  return started
+  await emitEnd(end, thread.depth)
+  return { thread, turn, started }
 }
 
-async function writeTurn(end: Settlement): Promise<number> {
+async function writeTurn(end: Settlement): Promise<{ thread: Thread; turn: TurnContent }> {
   const { tx, run, session, ending, items, journal, turnId, now } = end
   const { entries } = journal
   const thinkingConfig = (end.settings ?? run.options).thinking ?? null
@@ -92,32 +111,34 @@ async function writeTurn(end: Settlement): Promise<number> {
     model: end.model,
     thinkingConfig,
   })
-  const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
-  const { depth } = await insertPlacedTurn(
-    tx,
-    { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) },
-    {
-      id: turnId,
-      type: 'normal',
-      status: ending.state,
-      ...messages,
-      model: { requested: run.modelRequested, actual: end.model, ...(end.clamped && { clamped: end.clamped }) },
-      thinkingConfig,
-      settings: notedSettings(end),
-      toolCalls: entries,
-      tokenCount: estimateTokens(
-        [...messages.queryMessages, messages.responseMessage],
-        toolCallsOf(entries, journal.steps),
-      ),
-      usage: await spendingBy(tx, { runId: run.id }),
-      compaction: null,
-      promptHash: end.prompt === null ? null : await storePrompt(tx, end.prompt),
-      label: end.turnLabel,
-      runId: run.id,
-      timestamp: now,
-    },
-  )
-  return depth
+  const turn: TurnContent = {
+    id: turnId,
+    type: 'normal',
+    status: ending.state,
+    ...messages,
+    model: { requested: run.modelRequested, actual: end.model, ...(end.clamped && { clamped: end.clamped }) },
+    thinkingConfig,
+    settings: notedSettings(end),
+    toolCalls: entries,
+    tokenCount: estimateTokens(
+      [...messages.queryMessages, messages.responseMessage],
+      toolCallsOf(entries, journal.steps),
+    ),
+    usage: end.spent ?? (await spendingBy(tx, { runId: run.id })),
+    compaction: null,
+    promptHash: end.prompt === null ? null : await storePrompt(tx, end.prompt, end.head?.turn?.promptHash),
+    label: end.turnLabel,
+    runId: run.id,
+    timestamp: now,
+  }
+  const spot = { segmentId: session.segmentId, parent: await parentOf(end), config: session, owner: ownerIn(session) }
+  return { thread: await insertPlacedTurn(tx, spot, turn), turn }
+}
+
+/** The thread that the turn continues. The run has read it already, unless another process ends it. */
+async function parentOf({ tx, session: { headTurnId }, head }: Settlement): Promise<Thread | null> {
+  if (headTurnId === null) return null
+  return head?.thread.turnId === headTurnId ? head.thread : ((await findThread(tx, headTurnId)) ?? null)
 }
 
 /** Settings of the run's last model call besides thinking, and its permissions; null where they are the defaults. */
@@ -128,23 +149,26 @@ function notedSettings({ settings = {}, permissions = [] }: Settlement): TurnSet
   return Object.keys(noted).length === 0 ? null : noted
 }
 
-function finish({ tx, run, ending, now }: Settlement): Promise<void> {
-  const { activeMs, label } = run
-  return finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs, label, at: now })
-}
-
 /**
  * Marks the results that the session has read: those that woke this turn, and those that woke failed turns before it. The
  * model sees both, since the lines of the latter stand in the failed turns.
  */
-async function markResultsRead({ tx, ending, items, now, session: { id, headTurnId } }: Settlement): Promise<void> {
+async function markResultsRead(end: Settlement): Promise<void> {
+  const { tx, ending, items, now, session } = end
   if (ending.state !== 'completed') return
   await markProcessed(
     tx,
     items.flatMap(({ resultId }) => resultId ?? []),
     now,
   )
-  if (headTurnId !== null && !(await isAnswer(tx, headTurnId))) await markDelivered(tx, id, now)
+  if (!(await followsAnswer(end))) await markDelivered(tx, session.id, now)
+}
+
+/** Whether the turn before has answered its inputs, or there is none. */
+async function followsAnswer({ tx, session: { headTurnId }, head }: Settlement): Promise<boolean> {
+  if (headTurnId === null) return true
+  const known = head?.thread.turnId === headTurnId ? head.turn : undefined
+  return known ? isAnswer(known) : hasAnswered(tx, headTurnId)
 }
 
 /** Cancelling a run cancels its children too, even if the run itself completed first. */
@@ -171,8 +195,8 @@ export async function cancelRuns(tx: Tx, runs: readonly Run[], reason: string): 
   }
 }
 
-async function queueNextRun({ tx, engine, session, now }: Settlement): Promise<void> {
-  const waiting = await waitingItems(tx, session.id)
+async function queueNextRun({ tx, engine, session, now, ...end }: Settlement): Promise<void> {
+  const waiting = end.waiting ?? (await waitingItems(tx, session.id))
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: engine.newId(), now })
 }
 
@@ -185,16 +209,19 @@ async function notifyRequester(end: Settlement): Promise<Session[]> {
 }
 
 async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, depth: number): Promise<void> {
-  const payload = { session: session.label, folder: session.folder, depth, run: run.id }
-  const added = { kind: 'turn.added' as const, subject: `turn:${turnId}`, payload }
-  const ended = { kind: 'run.ended' as const, subject: `run:${run.id}`, payload: { state: ending.state } }
-  await recordBoth(tx, { at: now, ...added, scope: run }, { at: now, ...ended, scope: run })
-  tx.hint('runs')
+  await recordEvent(tx, {
+    at: now,
+    kind: 'run.ended',
+    subject: `run:${run.id}`,
+    payload: { state: ending.state, turn: turnId, session: session.label, folder: session.folder, depth },
+    scope: run,
+  })
   tx.hint(`ended:${run.rootRunId}`)
 }
 
-async function storePrompt(tx: Tx, text: string): Promise<string> {
+/** Stores a prompt's text. The turn before mostly had the same: then it is stored. */
+async function storePrompt(tx: Tx, text: string, before: string | null | undefined): Promise<string> {
   const hash = createHash('sha256').update(text).digest('hex')
-  await savePrompt(tx, hash, text)
+  if (hash !== before) await savePrompt(tx, hash, text)
   return hash
 }

@@ -1,13 +1,16 @@
+import type { InboxItem } from '../../domain/inbox.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { labelOf } from '../../domain/message.ts'
 import type { ModelSettings, Permissions } from '../../domain/persona.ts'
 import type { Ending, ModelClamp, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
+import type { Usage } from '../../domain/turn.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions, lockSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
+import type { ActiveRun } from './active-run.ts'
 import { messageOf } from './context/context.ts'
 import type { Journal } from './context/journal.ts'
 import type { RunEnd, RunNotes, WrittenFiles } from './moments.ts'
@@ -35,16 +38,24 @@ export interface Settlement extends RunEnd<Engine> {
   notes?: RunNotes
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
+  /** What the run knows of its session's head. */
+  head?: ActiveRun['head']
+  /** Inputs that wait in its session, if they are known. */
+  waiting?: InboxItem[]
+  /** Cost of the run, if it is known without reading it. */
+  spent?: Usage | undefined
   turnId: string
 }
 
-/** Locks the sessions that a run's end touches. Sessions are locked before runs. */
+/** Locks the sessions that a run's end touches, and others. Sessions are locked before runs. */
 export async function lockRunSessions(
   tx: Tx,
   run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
+  others: readonly string[] = [],
 ): Promise<RunSessions> {
-  const receiver = await receiverOf(tx, run)
-  const ids = [run.sessionId, receiver].filter((id) => id !== null)
+  // Asked only if it must be, so that what follows is sent together with the lock.
+  const receiver = run.depth < 2 ? run.requesterSessionId : await receiverOf(tx, run)
+  const ids = [run.sessionId, receiver, ...others].filter((id) => id !== null)
   const locked = await lockSessions(tx, ids)
   const session = locked.get(run.sessionId ?? '')
   if (!session) throw new Error(`run ${run.id} has no session`)
@@ -58,27 +69,28 @@ export async function lockRunSessions(
  */
 async function receiverOf(
   rows: Reading,
-  { requesterSessionId: id, rootRunId, depth }: Pick<Run, 'requesterSessionId' | 'rootRunId' | 'depth'>,
+  { requesterSessionId: id, rootRunId }: Pick<Run, 'requesterSessionId' | 'rootRunId'>,
 ): Promise<string | null> {
-  if (id === null || depth < 2) return id
+  if (id === null) return id
   const [requester] = await findSessions(rows, { id })
   return requester?.removedAt === null ? id : ((await findRun(rows, rootRunId))?.sessionId ?? null)
 }
 
-/** Begins to settle a run. Its sessions and the run itself must be locked; `label` is that of everything it has seen. */
-export async function beginSettlement(
-  tx: Tx,
-  engine: Engine,
-  end: RunSessions &
-    Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'clamped' | 'settings' | 'permissions'> & {
-      label: Label
-    },
-): Promise<Settlement> {
-  const { label, run, ...rest } = end
-  const items = await itemsOfRun(tx, run.id)
+/** An end that is about to be written. */
+type SettlementStart = RunSessions &
+  Omit<Settlement, 'tx' | 'engine' | 'items' | 'turnLabel' | 'turnId'> & {
+    /** Of everything that the run has seen. */
+    label: Label
+    /** Its inputs, if they are known. */
+    items?: InboxItem[]
+  }
+
+/** Begins to settle a run. Its sessions and the run itself must be locked. */
+export async function beginSettlement(tx: Tx, engine: Engine, end: SettlementStart): Promise<Settlement> {
+  const { label, run, items: known, ...rest } = end
+  const items = known ?? (await itemsOfRun(tx, run.id))
   const turnLabel = joinLabels([labelOf(items.map(messageOf)), label])
-  const [turnId, now] = [engine.newId(), engine.clock.now()]
-  return { tx, engine, ...rest, run: { ...run, label }, items, turnLabel, turnId, now }
+  return { tx, engine, ...rest, run: { ...run, label }, items, turnLabel, turnId: engine.newId() }
 }
 
 /** Ends a run as cancelled. */

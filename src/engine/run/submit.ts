@@ -83,10 +83,11 @@ export async function submit(
   const ids = newInputIds(runtime)
   const now = runtime.clock.now()
   return retryIfTaken(runtime, 'submit', async (tx) => {
-    const accepted = await acceptInput(tx, { ...input, options, ids, now })
-    if (!worker || accepted.runId !== ids.runId) return accepted
-    const claimed = await claimAtOnce(tx, worker.engine, worker.claimant, [accepted.session])
-    return claimed ? { ...accepted, claimed } : accepted
+    const { queued, ...accepted } = await takeInput(tx, { ...input, options, ids, now })
+    const held = { sessions: [accepted.session], ...(queued && { queued }) }
+    const look = queued && worker && (await claimAtOnce(tx, worker.engine, worker.claimant, held))
+    if (queued && look?.claimed?.run.id !== queued.id) await tellQueued(tx, queued, accepted.session)
+    return look?.claimed ? { ...accepted, claimed: look.claimed } : accepted
   })
 }
 
@@ -117,6 +118,13 @@ interface NewInput extends Omit<Submission, keyof RunOptions | 'kind'> {
  * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
  */
 export async function acceptInput(tx: Tx, input: NewInput): Promise<AcceptedInput> {
+  const { queued, ...accepted } = await takeInput(tx, input)
+  if (queued) await tellQueued(tx, queued, accepted.session)
+  return accepted
+}
+
+/** The same without telling of the run that it queues, which may be claimed in the same commit. */
+async function takeInput(tx: Tx, input: NewInput): Promise<AcceptedInput & { queued?: Run | undefined }> {
   const { ids, now } = input
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
@@ -125,14 +133,15 @@ export async function acceptInput(tx: Tx, input: NewInput): Promise<AcceptedInpu
   const label = joinLabels([await senderLabel(tx, sender), ...quoted])
   const session = input.session ?? (await lockInputSession(tx, input, sender))
   if (input.kind === 'steer' || input.kind === 'interrupt') await assertMayDisturb(tx, session, sender, input.kind)
-  await insertItem(
-    tx,
-    { ...itemFrom(input, session), label, principal: principalText(sender) },
-    input.dedupeKey ?? null,
-  )
-  if (input.kind === 'interrupt') await interrupt(tx, session)
-  const runId = await nextRun(tx, { session, runId: ids.runId, now, ...(input.via && { via: input.via }) })
-  return { itemId: ids.itemId, session, runId, ...(await waitingBehind(tx, { runId, session })) }
+  const item = { ...itemFrom(input, session), label, principal: principalText(sender) }
+  const { wasIdle } = await insertItem(tx, item, input.dedupeKey ?? null)
+  if (input.kind === 'interrupt' && !wasIdle) await interrupt(tx, session)
+  const { runId, queued } = await queueRun(tx, {
+    ...{ session, runId: ids.runId, now },
+    ...(input.via && { via: input.via }),
+    ...(wasIdle && { only: item }),
+  })
+  return { itemId: ids.itemId, session, runId, queued, ...(await waitingBehind(tx, { runId, session })) }
 }
 
 /** The session that the input names, locked; a new one if there is none. */
@@ -204,16 +213,42 @@ async function interrupt(tx: Tx, session: Session): Promise<void> {
   await requestCancel(tx, run, 'interrupted by a new message')
 }
 
+/** A session whose waiting inputs need a run. */
+interface NextRun {
+  session: Session
+  runId: string
+  now: number
+  via?: RunOrigin
+  /** The only input that waits in an idle session, if that is known. */
+  only?: InboxItem
+}
+
 /** Returns the queued run for a session's waiting inputs, or queues one. Null while a run is under way: its end queues the next. */
-export async function nextRun(
-  tx: Tx,
-  next: { session: Session; runId: string; now: number; via?: RunOrigin },
-): Promise<string | null> {
-  const live = await liveRunOf(tx, next.session.id)
-  if (live && (live.state !== 'queued' || live.epoch > 0)) return null
-  const all = await waitingItems(tx, next.session.id)
+export async function nextRun(tx: Tx, next: NextRun): Promise<string | null> {
+  const { runId, queued } = await queueRun(tx, next)
+  if (queued) await tellQueued(tx, queued, next.session)
+  return runId
+}
+
+/** Tells clients and workers of a run that waits for a claim. */
+async function tellQueued(tx: Tx, run: Run, { label, folder }: Session): Promise<void> {
+  await recordEvent(tx, {
+    at: run.createdAt,
+    kind: 'run.queued',
+    subject: `run:${run.id}`,
+    payload: { session: label, folder },
+    scope: run,
+  })
+  tx.hint('runs')
+}
+
+/** The same as `nextRun` without telling of the run; `queued` is it, if it is new. */
+async function queueRun(tx: Tx, next: NextRun): Promise<{ runId: string | null; queued?: Run }> {
+  const live = next.only ? undefined : await liveRunOf(tx, next.session.id)
+  if (live && (live.state !== 'queued' || live.epoch > 0)) return { runId: null }
+  const all = next.only ? [next.only] : await waitingItems(tx, next.session.id)
   // Inputs behind those of another principal are answered by a later run.
-  if (live) return all.every(({ wake, principal }) => !wake || principal === live.principal) ? live.id : null
+  if (live) return { runId: all.every(({ wake, principal }) => !wake || principal === live.principal) ? live.id : null }
   const principal = nextPrincipal(all)
   const waiting = itemsOfPrincipal(all, principal)
   const before = await previousChildRun(tx, next.session.id, waiting)
@@ -247,22 +282,15 @@ export async function nextRun(
   }
   // The inputs of a retry carry all options of the run that is tried again.
   const options = mergeRunOptions(waiting, next.via === 'retry' ? {} : continued?.options)
-  await insertRun(tx, setRunOptions(run, options))
-  await recordEvent(tx, {
-    at: next.now,
-    kind: 'run.queued',
-    subject: `run:${next.runId}`,
-    payload: { session: next.session.label, folder: next.session.folder },
-    scope: { sessionId: next.session.id, rootRunId: request?.id ?? next.runId },
-  })
-  tx.hint('runs')
-  return next.runId
+  const queued = setRunOptions(run, options)
+  await insertRun(tx, queued)
+  return { runId: queued.id, queued }
 }
 
 /** The agent of a new run: the requester's agent for results, the session's agent for a message to it. */
 async function answeringAgent(tx: Tx, session: Session, request: Run | undefined): Promise<string | null> {
   if (request?.sessionId === session.id) return request.agent
-  return request ? null : ((await agentOfSession(tx, session.id)) ?? null)
+  return request || session.kind !== 'agent' ? null : ((await agentOfSession(tx, session.id)) ?? null)
 }
 
 /**

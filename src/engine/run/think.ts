@@ -68,7 +68,11 @@ async function ask(
       ...more,
       signal,
     }
-    const received = acceptReply(await run.abortable(model.reply(request, onDelta)))
+    const begun = engine.clock.monotonic()
+    const replying = model.reply(request, onDelta).finally(() => {
+      engine.observeCall?.(model.name, engine.clock.monotonic() - begun)
+    })
+    const received = acceptReply(await run.abortable(replying))
     engine.crash('model.after_reply')
     const reply = modelCall.complete(received)
     if (claimed.run.crashes > 0) await noteReply(run, modelCall)

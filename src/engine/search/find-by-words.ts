@@ -4,9 +4,9 @@ import { checkLimit, cursorFrom, positionOfCursor } from '../../api/views/page.t
 import type { DocumentKind } from '../../domain/search.ts'
 import { excerptOf } from '../../domain/text/excerpt.ts'
 import { passageLine } from '../../domain/text/passage.ts'
-import { searchWords } from '../../domain/text/words.ts'
+import { searchTerms } from '../../domain/text/words.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import type { SearchHit } from '../../store/knowledge/word-search.ts'
+import type { SearchHit, SearchTerm } from '../../store/knowledge/word-search.ts'
 import { type DocumentScope, newestDocument, searchDocuments } from '../../store/rows/search/document-search.ts'
 import { type DocumentText, documentTexts } from '../../store/rows/search/document-texts.ts'
 import { countUnindexed, documentsOf, type SearchDocument } from '../../store/rows/search/documents.ts'
@@ -46,7 +46,7 @@ export async function findByWords(
   const { store, index } = context
   checkLimit(limit)
   const start = after === undefined ? undefined : positionIn(after)
-  const words = searchWords(query.slice(0, maxQuery)).slice(0, maxWords)
+  const terms = searchTerms(query.slice(0, maxQuery)).slice(0, maxWords)
   const sessionId = session === undefined ? undefined : (await sessionOf(context, session, folder)).id
   if (start === undefined) await index.catchUp()
   const narrowed = { ...access, ...(sessionId !== undefined && { sessionId }), ...(kind !== undefined && { kind }) }
@@ -55,7 +55,7 @@ export async function findByWords(
     store.read(async (rows) => {
       // Passages that were indexed again are new documents: only a later page leaves those out.
       const newest = start?.newest ?? (await newestDocument(rows))
-      return { newest, ...(await hitsOf(rows, words, { ...narrowed, newest }, { from, limit })) }
+      return { newest, ...(await hitsOf(rows, terms, { ...narrowed, newest }, { from, limit })) }
     })
   let found = await look()
   for (let round = 0; round < maxRefreshes && (await refreshFiles(context, found.page)); round++) found = await look()
@@ -80,11 +80,11 @@ interface HitPage {
 
 async function hitsOf(
   rows: Reading,
-  words: readonly string[],
+  terms: readonly SearchTerm[],
   scope: DocumentScope,
   { from, limit }: { from: number; limit: number },
 ): Promise<HitPage> {
-  const hits = await searchDocuments(rows, words, scope)
+  const hits = await searchDocuments(rows, terms, scope)
   const documents = await documentsOf(
     rows,
     hits.map(({ id }) => id),

@@ -9,7 +9,7 @@ const maxDocuments = 16
 const maxCharacters = 20_000
 
 /**
- * Indexes some of the turns and results that have no words yet, the newest first; returns whether there may be more. What a
+ * Indexes some of the turns, results and passages that have no words yet, the newest first; returns whether there may be more. What a
  * process leaves behind when it dies is the next one's.
  */
 export async function indexSome(tx: Tx): Promise<boolean> {
@@ -27,7 +27,8 @@ export async function indexSome(tx: Tx): Promise<boolean> {
 
 function wordsOf(text: DocumentText | undefined): Set<string> {
   if (text === undefined) return new Set()
-  return text.kind === 'turn' ? turnWords(text.text) : indexWords([text.text])
+  if (text.kind === 'turn') return turnWords(text.text)
+  return indexWords(text.kind === 'file' ? [text.heading ?? '', text.text] : [text.text])
 }
 
 function lengthOf(text: DocumentText | undefined): number {

@@ -6,7 +6,7 @@ import {
   type PageOptions,
   positionOfCursor,
 } from '../../api/views/page.ts'
-import type { RunFilter, RunLine, SpendingKey, UsageReport } from '../../api/views/run.ts'
+import type { DayUsage, RunFilter, RunLine, SpendingKey, UsageReport } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { idPattern } from '../../domain/id.ts'
@@ -15,22 +15,24 @@ import type { Run } from '../../domain/run.ts'
 import { spendingOf, startOfDay } from '../../domain/spending.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
-import { type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
+import { askedOf, type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun } from '../../store/rows/runs.ts'
-import { inReportOrder, totalUsage, type UsageGroup, usageBy } from '../../store/rows/usage-lists.ts'
+import { inReportOrder, totalUsage, type UsageGroup, usageBy, usageOfDays } from '../../store/rows/usage-lists.ts'
 import type { Reading } from '../../store/store.ts'
 import { isBuiltIn } from '../model/role.ts'
 import { describeActivity } from '../run/doing.ts'
+import { preview } from '../turns/history.ts'
 import { notFound } from '../turns/route.ts'
 
 const defaultRuns = 50
+const maxDays = 366
 const day: Millis = 86_400_000
 
 /** Unfinished runs; with `all` also finished ones. The newest, oldest first. Imported turns are left out. */
 export async function listRuns(
   rows: Reading,
   now: Millis,
-  { all = false, limit = defaultRuns, after, requestsOf, folder, ...own }: OwnedBy & RunFilter = {},
+  { all = false, limit = defaultRuns, after, requestsOf, root, folder, ...own }: OwnedBy & RunFilter = {},
 ): Promise<ListPage<RunLine>> {
   const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: checkRunCursor(after) }) }
   const at = folder === undefined ? {} : { folder }
@@ -38,7 +40,8 @@ export async function listRuns(
     requestsOf === undefined
       ? { sessions: { ...own, ...at } }
       : { sessions: own, requestsOf: { ...own, ...at, label: requestsOf } }
-  const found = await listedRuns(rows, { live: !all, ...scope }, page)
+  const request = root === undefined ? {} : { root: checkRunCursor(root) }
+  const found = await listedRuns(rows, { live: !all, ...scope, ...request }, page)
   const shown = found.slice(-limit)
   const oldest = found.length > limit ? shown[0]?.run.id : undefined
   return { rows: await runLines(rows, shown, now), ...(oldest !== undefined && { next: oldest }) }
@@ -91,6 +94,24 @@ export async function listUsage(
   return { rows: report, total, ...(last && { next: cursorFrom([last.first, last.key]) }) }
 }
 
+/** Spending of the last days by model, oldest first. */
+export async function listUsageByDay(
+  rows: Reading,
+  days: number,
+  now: Millis,
+  { principal }: OwnedBy,
+): Promise<DayUsage[]> {
+  if (!Number.isInteger(days) || days < 1 || days > maxDays)
+    throw new UsageError(`"${days}" is not a number of days`, `use a whole number from 1 to ${maxDays}`, 'bad_limit')
+  const since = startOfDay(now) - (days - 1) * day
+  const found = await usageOfDays(rows, { since, ...(principal !== undefined && { principal }) })
+  return found.map(({ day: number, model, sums }) => ({
+    day: new Date(number * day).toISOString().slice(0, 10),
+    model,
+    ...spendingOf(sums),
+  }))
+}
+
 /** Merges groups of a model's dated and undated name: failed calls have the requested name, others the provider's. */
 function mergeDated(groups: UsageGroup[]): UsageGroup[] {
   const names = new Set(groups.map(({ key }) => key))
@@ -111,6 +132,10 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
     rows,
     runs.map(({ id }) => id),
   )
+  const asked = await askedOf(
+    rows,
+    runs.map(({ id }) => id),
+  )
   const unfinished = runs.filter(({ finishedAt }) => finishedAt === null)
   const doing = await describeActivity(rows, unfinished, now)
   return listed.map((each) => {
@@ -125,6 +150,9 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       parentRunId: run.parentRunId,
       rootRunId: run.rootRunId,
       depth: run.depth,
+      asked: preview(asked.get(run.id) ?? ''),
+      createdAt: new Date(run.createdAt).toISOString(),
+      finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
       ...(run.agent !== null && { agent: run.agent }),
       ...(run.options.routedBy !== undefined && { routedBy: run.options.routedBy }),
       ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),

@@ -28,7 +28,6 @@ import { artifactsNow, lastOfEach } from '../files/artifacts.ts'
 import { resultLine, viewPlan, viewTask } from '../plans/plan-views.ts'
 import { Journal } from '../run/context/journal.ts'
 import type { Engine } from '../runtime.ts'
-import { preview } from '../turns/history.ts'
 import { noPersona } from '../turns/persona-session.ts'
 import { notFound, resolveSession, routeToThread } from '../turns/route.ts'
 import { viewSessionDetails } from '../turns/sessions.ts'
@@ -166,9 +165,6 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     ...told,
     kind: 'run',
     runKind: run.kind,
-    asked: preview(items.map(({ content }) => content).join(' ')),
-    createdAt: new Date(run.createdAt).toISOString(),
-    finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
     epoch: run.epoch,
     crashes: run.crashes,
     tries: run.tries,

@@ -23,12 +23,15 @@ import { type FilePassage, type LineAuthor, maxVersions, type TracedLine } from 
 export interface FileReference {
   path: string
   line?: number
+  /** A number behind the line: the column, as compilers print it. */
+  column?: number
 }
 
-/** Parses `REPORT.md` or `REPORT.md:12`; a column after the line, as compilers print it, is ignored. */
+/** Parses `REPORT.md`, `REPORT.md:12` or `REPORT.md:12:3`. */
 export function fileReference(text: string): FileReference {
-  const [, path, line] = /^(.+?):([1-9]\d{0,8})(?::\d+)?$/s.exec(text) ?? []
-  return path === undefined ? { path: text } : { path, line: Number(line) }
+  const [, path, line, column] = /^(.+?):([1-9]\d{0,8})(?::(\d{1,9}))?$/s.exec(text) ?? []
+  if (path === undefined) return { path: text }
+  return { path, line: Number(line), ...(column !== undefined && { column: Number(column) }) }
 }
 
 /** A file with its versions, oldest first, and its current state. */

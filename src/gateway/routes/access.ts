@@ -67,12 +67,22 @@ export const accessRoutes: RoutesOf<AccessApp> = {
       summary: 'Makes a token for a user. It is in this answer and nowhere else.',
       key: 'refused',
       input: z.strictObject({
-        user: userId,
+        user: userId.nullable().describe('null for the owner'),
         scopes: z.array(z.enum(scopes)).max(scopes.length).exactOptional(),
         expiresAt: z.int().min(0).exactOptional(),
       }),
       call: (app, { user, ...options }) => app.createToken(user, options),
       fields: (user, options) => ({ user, ...options }),
+    }),
+  ],
+  createSignInLink: [
+    post('createSignInLink', {
+      path: '/v1/sign-in-links',
+      summary: 'Makes the code of a link that signs one browser in. It is in this answer and nowhere else.',
+      key: 'refused',
+      input: z.strictObject({ user: userId.nullable().default(null).describe('null for the owner') }),
+      call: (app, { user }) => app.createSignInLink(user),
+      fields: (user = null) => ({ user }),
     }),
   ],
   revokeToken: [

@@ -6,7 +6,7 @@ import { spendingKeys } from '../../api/views/run.ts'
 import { maxOuterRef } from '../../domain/inbox.ts'
 import { permissions } from '../../domain/persona.ts'
 import { runOptions } from '../../domain/run-options.ts'
-import { flag, folder, label, page, part, target } from './fields.ts'
+import { countInQuery, flag, folder, label, page, part, target } from './fields.ts'
 import { get, idIn, post, type RequestContext, type RoutesOf } from './route.ts'
 
 const maxWaitSeconds = 60
@@ -56,6 +56,7 @@ export const runRoutes: RoutesOf<RunApp> = {
         all: flag.default(false),
         folder: folder.exactOptional(),
         requestsOf: label.exactOptional(),
+        root: z.string().max(100).exactOptional(),
         ...page,
       }),
       answer: { rows: 'runs' },
@@ -124,6 +125,24 @@ export const runRoutes: RoutesOf<RunApp> = {
       input: z.strictObject({ by: z.enum(spendingKeys).default('model'), today: flag.default(false), ...page }),
       call: (app, { by, id: _, ...options }) => app.usage(by, options),
       fields: (by, options = {}) => ({ by, ...options }),
+    }),
+  ],
+  usageByDay: [
+    get('usageByDay', {
+      path: '/v1/usage/days',
+      summary: 'What was spent on each of the last days, by model; oldest first.',
+      input: z.strictObject({ days: countInQuery.default(30) }),
+      answer: { key: 'days' },
+      call: (app, { days }) => app.usageByDay(days),
+      fields: (days) => ({ days }),
+    }),
+  ],
+  runSteps: [
+    get('runSteps', {
+      path: '/v1/runs/:id/steps',
+      summary: 'What a run did, step by step with the words, and its model calls.',
+      call: (app, { id }) => app.runSteps(id),
+      fields: (run) => ({ id: idIn(run, 'run') ?? run }),
     }),
   ],
   status: [

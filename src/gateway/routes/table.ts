@@ -8,6 +8,7 @@ import { commandRoutes } from './commands.ts'
 import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
+import { metricsRoutes } from './metrics.ts'
 import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
 import { profileRoutes } from './profiles.ts'
@@ -38,6 +39,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...eventRoutes,
   ...memoryRoutes,
   ...searchRoutes,
+  ...metricsRoutes,
   ...accessRoutes,
   backup: [
     post('backup', {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { TurnApp } from '../../api/turns.ts'
-import { countInQuery, flag, folder, label, ownPrompt, reference, target } from './fields.ts'
+import { sessionKinds } from '../../domain/session.ts'
+import { countInQuery, flag, folder, label, ownPrompt, page, reference, target } from './fields.ts'
 import { get, post, type RoutesOf } from './route.ts'
 import { turnDraft } from './turn-draft.ts'
 
@@ -48,6 +49,26 @@ export const turnRoutes: RoutesOf<TurnApp> = {
       answer: { key: 'turns' },
       call: (app, { folder, id: _, ...query }) => app.log(folder, query),
       fields: (folder, query) => ({ folder, ...query }),
+    }),
+  ],
+  turnWindow: [
+    get('turnWindow', {
+      path: '/v1/turns/window',
+      summary: 'The last turns of a path with their words, oldest first; `next` leads to earlier ones.',
+      input: z.strictObject({ folder, of: reference.exactOptional(), ...page }),
+      answer: { rows: 'turns' },
+      call: (app, { folder, id: _, ...query }) => app.turnWindow(folder, query),
+      fields: (folder, query) => ({ folder, ...query }),
+    }),
+  ],
+  turnTree: [
+    get('turnTree', {
+      path: '/v1/turns/tree',
+      summary: 'The newest turns of a folder, or of all, newest first, each with the session that wrote it.',
+      input: z.strictObject({ folder: folder.exactOptional(), kind: z.enum(sessionKinds).exactOptional(), ...page }),
+      answer: { rows: 'turns' },
+      call: (app, { id: _, ...query }) => app.turnTree(query),
+      fields: (query = {}) => ({ ...query }),
     }),
   ],
   tips: [

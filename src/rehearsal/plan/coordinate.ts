@@ -1,3 +1,4 @@
+import { notStartedLine, stillNotStarted } from '../not-started.ts'
 import { findPiece, refusalText, type Skill } from '../repertoire.ts'
 import type { ScriptedCall, ScriptStep, ScriptView } from '../script-view.ts'
 import { presentAnnouncements, tasksIn, tasksRequest } from '../subagents.ts'
@@ -23,10 +24,14 @@ export function coordinate(view: ScriptView): ScriptStep {
   const calls = moves.flatMap((move) => move.calls)
   const texts = [...new Set(moves.map(({ text }) => text))].filter((text) => text !== '')
   const text = texts.join('\n')
-  // A wait in the same reply ends the turn with this text: saves a request.
-  const startsWork = calls.some(({ name }) => name === 'spawn_agent' || name === 'run_project')
-  if (calls.length === 0) return { text: text || (presentAnnouncements(view) ?? 'nothing is left to do.') }
-  return { text, calls: [...calls, ...(startsWork ? [{ name: 'wait', input: {} }] : [])] }
+  if (calls.length === 0) {
+    const said = text || (presentAnnouncements(view) ?? 'nothing is left to do.')
+    return { text: [said, ...(talk.made.length === 0 ? stillNotStarted(view.messages) : [])].join('\n') }
+  }
+  // A wait in the same reply ends the turn with this text: saves a request. Of a list of tasks some may be refused.
+  const starts = moves.map((move) => move.calls.filter(({ name }) => name === 'spawn_agent' || name === 'run_project'))
+  const waits = starts.some(({ length }) => length === 1) && starts.every(({ length }) => length < 2)
+  return { text, calls: [...calls, ...(waits ? [{ name: 'wait', input: {} }] : [])] }
 }
 
 function moveFor(item: TalkItem, view: ScriptView, talk: Talk): Move[] {
@@ -73,7 +78,12 @@ function mergeMoves(moves: Move[]): Move {
 function delegate(prompt: string, { by }: Skill, { system }: ScriptView): Move {
   const skill = by.find((name) => agentNamesIn(system).includes(name))
   if (skill === undefined) return textMove(missing(by))
-  return { calls: [spawn({ task: prompt, skill })], text: `@${skill} is working on it: ${prompt}` }
+  const input = { task: prompt, skill }
+  return { calls: [spawn(input)], text: workingOn(input) }
+}
+
+function workingOn({ skill, task }: { skill?: unknown; task?: unknown }): string {
+  return `@${String(skill)} is working on it: ${String(task)}`
 }
 
 function beginReport(prompt: string, { system }: ScriptView): Move {
@@ -131,9 +141,9 @@ function replan(words: string, planId: number, view: ScriptView, talk: Talk): Mo
 
 /** Continues in the same turn after tool calls that were refused or looked something up. */
 function afterCalls(view: ScriptView, talk: Talk): Move[] {
-  const own = talk.now.flatMap((item) => (item.kind === 'person' ? [findPiece(item.text)] : []))
-  if (own.length > 0 && own.every((found) => found?.piece.by.length === 0))
-    return talk.now.flatMap((item) => moveFor(item, view, talk))
+  const asked = talk.now.flatMap((item) => (item.kind === 'person' ? [item.text] : []))
+  const isOwn = (text: string) => !tasksRequest.test(text) && findPiece(text)?.piece.by.length === 0
+  if (asked.length > 0 && asked.every(isOwn)) return talk.now.flatMap((item) => moveFor(item, view, talk))
   const wasCalled = (name: string) => talk.made.some((call) => call.name === name)
   const moves = talk.made.flatMap(({ name, input, text }): Move[] => {
     const why = refusalIn(text)
@@ -141,6 +151,8 @@ function afterCalls(view: ScriptView, talk: Talk): Move[] {
       return [afterRejection(why, Number(input['project_id']), view, talk)]
     const news = planNewsIn(text)
     if (news) return [textMove(describePlanEnd(news, talk))]
+    if (name === 'spawn_agent' && 'task' in input)
+      return [textMove(why === undefined ? workingOn(input) : notStartedLine(input['task'], why))]
     if (name === 'wait' || why === undefined) return []
     return [textMove(`${name} was refused: ${why}`)]
   })

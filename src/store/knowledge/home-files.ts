@@ -118,6 +118,12 @@ export async function countPassages(rows: Reading, home: string): Promise<{ own:
   return { own: Number(row?.own ?? 0), all: Number(row?.total ?? 0) }
 }
 
+/** Whether there are memories, and passages of this home, so that a question without either needs no search. */
+export async function hasKnowledge(rows: Reading, home: string): Promise<{ memories: boolean; passages: boolean }> {
+  const row = await rows.first(stored({ home }))
+  return { memories: row?.memories === 1, passages: row?.passages === 1 }
+}
+
 /** Passages by their ids, of any home. */
 export async function passagesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, FoundPassage>> {
   if (ids.length === 0) return new Map()
@@ -146,12 +152,21 @@ function ownPath(home: string, stored: string): string {
 }
 
 async function insertPassages(tx: Tx, fileId: number, passages: readonly DigestedPassage[]): Promise<void> {
-  const words: { word: string; passage_id: number; hits: number }[] = []
+  const inserted: PassageText[] = []
   for (const { line, heading, text, digest } of passages) {
     const row = await tx.first(insert({ fileId, line, heading, text, digest }))
-    const id = Number(row?.id)
-    for (const [word, hits] of wordCounts(`${heading ?? ''}\n${text}`)) words.push({ word, passage_id: id, hits })
+    inserted.push({ id: Number(row?.id), heading, text })
   }
+  await indexPassages(tx, inserted)
+}
+
+type PassageText = Pick<FoundPassage, 'id' | 'heading' | 'text'>
+
+/** Stores the words that passages are found by. */
+export async function indexPassages(tx: Tx, passages: readonly PassageText[]): Promise<void> {
+  const words = passages.flatMap(({ id, heading, text }) =>
+    [...wordCounts(`${heading ?? ''}\n${text}`)].map(([word, hits]) => ({ word, passage_id: id, hits })),
+  )
   for (let at = 0; at < words.length; at += maxWordRows)
     await tx.run(tx.build.insertInto('passage_words').values(words.slice(at, at + maxWordRows)))
 }
@@ -202,6 +217,15 @@ const insert = statement(
       .insertInto('passages')
       .values({ file_id: arg.fileId, line: arg.line, heading: arg.heading, text: arg.text, digest: arg.digest })
       .returning('id'),
+)
+
+const stored = statement((db, arg: { home: string }) =>
+  raw<{ memories: number; passages: number }>(
+    db,
+    sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM memories) THEN 1 ELSE 0 END AS memories,
+               CASE WHEN EXISTS (SELECT 1 FROM home_files WHERE home = ${arg.home} AND passages > 0)
+                    THEN 1 ELSE 0 END AS passages`,
+  ),
 )
 
 const count = statement((db, arg: { home: string }) =>

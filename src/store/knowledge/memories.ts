@@ -140,21 +140,35 @@ export async function retagMemory(tx: Tx, memory: Pick<Memory, 'id' | 'content' 
   const { id, tags, keywords } = memory
   const columns = { tags_json: JSON.stringify(tags), keywords_json: JSON.stringify(keywords) }
   await tx.run(tx.build.updateTable('memories').set(columns).where('id', '=', id))
-  await unindexMemory(tx, id)
-  await indexMemory(tx, id, memory)
+  await reindexMemory(tx, memory)
+}
+
+/** Replaces the words that a memory is found by. */
+export async function reindexMemory(
+  tx: Tx,
+  memory: Pick<Memory, 'id' | 'content' | 'tags' | 'keywords'>,
+): Promise<void> {
+  await unindexMemory(tx, memory.id)
+  await indexMemory(tx, memory.id, memory)
 }
 
 /**
  * Archives memories, untrusted ones first, so that they push no trusted one out; then by the lowest score, least recently
- * recalled first. Returns how many.
+ * recalled first. Of equal ones those from `imported` on go first: an import pushes out nothing of one's own. Returns how
+ * many.
  */
-export async function archiveMemories(tx: Tx, count: number): Promise<number> {
+export async function archiveMemories(
+  tx: Tx,
+  count: number,
+  imported: number = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
   const least = await tx.all(
     tx.build
       .selectFrom('memories')
       .select('id')
       .orderBy('integrity', 'desc')
       .orderBy('score')
+      .orderBy(({ case: when }) => when().when('id', '>=', imported).then(0).else(1).end())
       .orderBy('recalled_at')
       .orderBy('id')
       .limit(count),

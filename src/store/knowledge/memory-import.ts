@@ -24,11 +24,22 @@ export async function insertImported(tx: Tx, memory: ImportedMemory): Promise<nu
 
 /**
  * Those of the texts that exist word for word, replaced and archived memories included, so that an import does not bring
- * back outdated ones.
+ * back outdated ones. Memories from `before` on are the import's own.
  */
-export async function existingContents(tx: Tx, contents: readonly string[]): Promise<Set<string>> {
-  if (contents.length === 0) return new Set()
-  const active = tx.build.selectFrom('memories').select('content').where('content', 'in', contents)
-  const archived = tx.build.selectFrom('memories_archive').select('content').where('content', 'in', contents)
-  return new Set([...(await tx.all(active)), ...(await tx.all(archived))].map(({ content }) => content))
+export async function existingContents(
+  tx: Tx,
+  contents: readonly string[],
+  before: number = Number.MAX_SAFE_INTEGER,
+): Promise<Set<string>> {
+  const found = new Set<string>()
+  if (contents.length === 0) return found
+  for (const table of ['memories', 'memories_archive'] as const) {
+    // Both have the same columns.
+    const query = tx.build
+      .selectFrom(table as 'memories')
+      .select('content')
+      .where('content', 'in', contents)
+    for (const { content } of await tx.all(query.where('id', '<', before))) found.add(content)
+  }
+  return found
 }

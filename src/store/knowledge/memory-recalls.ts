@@ -1,4 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
+import { citedMemories } from '../../domain/memory.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 
@@ -35,26 +36,61 @@ export async function memoryRecallsIn(rows: Reading, runId: string): Promise<Mem
   }))
 }
 
-/** Memories that runs created or were given, and whether each was forgotten since. */
+/** Memories that runs created, were given or searched for, and whether each was forgotten since. */
 export async function memoriesOfRuns(
   rows: Reading,
   runIds: readonly string[],
 ): Promise<{ runId: string; memoryId: number; isForgotten: boolean }[]> {
   if (runIds.length === 0) return []
-  const created = await rows.all(
-    rows.build.selectFrom('memories').select(['id', 'run_id', 'forgotten_at']).where('run_id', 'in', runIds),
-  )
-  const recalled = await rows.all(
+  const used: { runId: string; memoryId: number }[] = []
+  for (const table of memoryTables) {
+    const created = rows.build
+      .selectFrom(table as 'memories')
+      .select(['id', 'run_id'])
+      .where('run_id', 'in', runIds)
+    used.push(...(await rows.all(created)).map((row) => ({ runId: row.run_id ?? '', memoryId: row.id })))
+  }
+  const given = rows.build.selectFrom('memory_recalls').select(['run_id', 'memory_id']).where('run_id', 'in', runIds)
+  used.push(...(await rows.all(given)).map((row) => ({ runId: row.run_id, memoryId: row.memory_id })))
+  used.push(...(await memoriesQueriedIn(rows, runIds)))
+  const forgotten = await forgottenOf(rows, [...new Set(used.map(({ memoryId }) => memoryId))])
+  return used.map((each) => ({ ...each, isForgotten: forgotten.has(each.memoryId) }))
+}
+
+/** Both have the same columns. */
+const memoryTables = ['memories', 'memories_archive'] as const
+
+/** Memories that searches of these runs found: their journals have the answers. */
+async function memoriesQueriedIn(
+  rows: Reading,
+  runIds: readonly string[],
+): Promise<{ runId: string; memoryId: number }[]> {
+  const answers = await rows.all(
     rows.build
-      .selectFrom('memory_recalls')
-      .leftJoin('memories', 'memories.id', 'memory_recalls.memory_id')
-      .select(['memory_recalls.run_id', 'memory_id', 'forgotten_at'])
-      .where('memory_recalls.run_id', 'in', runIds),
+      .selectFrom('steps')
+      .select(['run_id', 'payload_json'])
+      .where('run_id', 'in', runIds)
+      .where('kind', '=', 'ended')
+      .where('payload_json', 'like', '%[id:%'),
   )
-  return [
-    ...created.map((row) => ({ runId: row.run_id ?? '', memoryId: row.id, isForgotten: row.forgotten_at !== null })),
-    ...recalled.map((row) => ({ runId: row.run_id, memoryId: row.memory_id, isForgotten: row.forgotten_at !== null })),
-  ]
+  return answers.flatMap(({ run_id, payload_json }) => {
+    const { name } = JSON.parse(payload_json) as { name: string }
+    if (name !== 'memory_query' && name !== 'recall') return []
+    return citedMemories(payload_json).map((memoryId) => ({ runId: run_id, memoryId }))
+  })
+}
+
+async function forgottenOf(rows: Reading, ids: readonly number[]): Promise<Set<number>> {
+  const found = new Set<number>()
+  if (ids.length === 0) return found
+  for (const table of memoryTables) {
+    const query = rows.build
+      .selectFrom(table as 'memories')
+      .select('id')
+      .where('id', 'in', ids)
+    for (const { id } of await rows.all(query.where('forgotten_at', 'is not', null))) found.add(id)
+  }
+  return found
 }
 
 /** Runs that were given a memory. */

@@ -130,14 +130,6 @@ export async function narrativeRecalledBy(rows: Reading, runId: string): Promise
   return row && narrativeFrom(row)
 }
 
-/** Narratives that cite a memory. */
-export async function narrativesCiting(rows: Reading, memoryId: number): Promise<number[]> {
-  const likely = await rows.all(
-    rows.build.selectFrom('narratives').select(['id', 'memory_ids']).where('memory_ids', 'like', `%${memoryId}%`),
-  )
-  return likely.filter(({ memory_ids }) => JSON.parse(memory_ids).includes(memoryId)).map(({ id }) => id)
-}
-
 function narrativeFrom(row: Selectable<Tables['narratives']>): Narrative {
   return {
     id: row.id,

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Builder, Dialect } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import type { Query } from '../statement.ts'
 import type { Reading } from '../store.ts'
@@ -7,8 +8,9 @@ import type { Reading } from '../store.ts'
 const commonShare = 0.05
 /** A word in fewer documents than this is never common. */
 const minCommonCount = 100
-/** Max words of one query; the rarest are used. */
-const maxWords = 24
+/** Max words that lead to candidates, the most significant ones; and max words that these are ranked by. */
+const maxLeads = 24
+const maxRanked = 500
 /** Max candidates that are ranked by all words. */
 const maxCandidates = 400
 
@@ -17,8 +19,18 @@ export interface SearchHit {
   id: number
   /** Share of the query's total word weight that it contains: 0 to 1. */
   relevance: number
-  /** Words of the query that it contains. */
+  /** Words of the query that it contains, as it spells them; the most significant first. */
   words: string[]
+}
+
+/** A word of a query. */
+export interface SearchTerm {
+  /** Its spellings: a document with one of them has the word. */
+  forms: readonly string[]
+  /** How much it says about what is searched: 1 unless given. */
+  importance?: number
+  /** May add to a match, but a document that lacks it is no worse. */
+  isContext?: boolean
 }
 
 /** A table with a row for each word of each document; greater ids are newer documents. */
@@ -26,11 +38,14 @@ export interface WordIndex {
   table: RawBuilder<unknown>
   /** Column of the document's id. */
   of: RawBuilder<number>
-  countUpTo(rows: Reading, args: { word: string; limit: number }): Query<{ count: number }>
+  /** Counts the documents of each word of a JSON array, up to a limit. */
+  countUpTo(rows: Reading, args: { words: string; limit: number }): Query<{ word: string; count: number }>
   /** Further condition on the documents. */
   only: RawBuilder<unknown>
   /** Max index rows that are read to find candidates. */
   maxIndexRows: number
+  /** Weight of a word that no document has, relative to the rarest: it tells that a document lacks something. */
+  unknownWeight: number
   /** Whether common words count for the order of what the rare ones find. */
   ranksByCommon?: boolean
 }
@@ -43,56 +58,92 @@ export interface WordIndex {
 export async function searchByWords(
   rows: Reading,
   index: WordIndex,
-  words: readonly string[],
+  terms: readonly SearchTerm[],
   { total, limit }: { total: number; limit: number },
 ): Promise<SearchHit[]> {
-  const weightedWords = await weighWords(rows, index, [...new Set(words)], total)
-  if (weightedWords.length === 0) return []
-  const rare = weightedWords.filter(({ isCommon }) => !isCommon)
-  const queryWords = (rare.length > 0 ? rare : weightedWords).slice(0, maxWords)
+  if (terms.length === 0) return []
+  const { known, all } = await weighTerms(rows, index, terms, total)
+  if (known.length === 0) return []
+  const rare = known.filter(({ isCommon }) => !isCommon)
+  const queryWords = rare.length > 0 ? rare : known
   const leadWords: WeightedWord[] = []
   let indexRows = 0
-  for (const word of queryWords) {
+  for (const word of queryWords.slice(0, maxLeads)) {
     if (leadWords.length > 0 && indexRows + word.count > index.maxIndexRows) break
     leadWords.push(word)
     indexRows += word.count
   }
   const hits = await candidates(rows, index, leadWords)
-  const ranked = index.ranksByCommon ? weightedWords.slice(0, maxWords) : queryWords
-  await addWords(rows, index, hits, ranked.slice(leadWords.length))
-  const all = weightedWords.reduce((sum, { weight }) => sum + weight, 0)
+  const others = (index.ranksByCommon ? known : queryWords).filter((word) => !leadWords.includes(word))
+  await addWords(rows, index, hits, others.slice(0, maxRanked))
   return [...hits]
     .map(([id, found]) => {
-      // Added up in one order: documents with the same words must be equally relevant.
-      const has = weightedWords.filter((word) => found.includes(word))
-      const relevance = has.reduce((sum, { weight }) => sum + weight, 0) / all
-      return { id, relevance, words: has.map(({ word }) => word) }
+      // Added up in one order: documents with the same words must be equally relevant. Of several spellings one counts.
+      const has = known.filter((word) => found.includes(word))
+      const counted = new Map(has.toReversed().map(({ term, weight }) => [term, weight]))
+      const relevance = [...counted.values()].reduce((sum, weight) => sum + weight, 0) / all
+      return { id, relevance: Math.min(1, relevance), words: has.map(({ word }) => word) }
     })
     .sort((a, b) => b.relevance - a.relevance || b.id - a.id)
     .slice(0, limit)
 }
 
+/** Number of documents of each word of a JSON array that some document has; counting stops at the limit. */
+export function countedWords(
+  db: Builder,
+  { textsIn }: Dialect,
+  {
+    table,
+    words,
+    only,
+    limit,
+  }: { table: RawBuilder<unknown>; words: string; only: RawBuilder<unknown>; limit: number },
+) {
+  return raw<{ word: string; count: number }>(
+    db,
+    sql`SELECT * FROM (
+          SELECT value AS word, (
+            SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE word = texts.value ${only} LIMIT ${limit}) AS counted
+          ) AS count FROM ${textsIn(words)}
+        ) AS each WHERE count > 0`,
+  )
+}
+
 interface WeightedWord {
   word: string
+  term: SearchTerm
   count: number
   weight: number
   isCommon: boolean
 }
 
-/** Weighs words by rarity and drops those that no document contains. Counting stops once a word is common. */
-async function weighWords(
+/**
+ * Weighs words by rarity and importance, the most significant first; `all` is the weight of all that a document should
+ * have. Counting stops once a word is common.
+ */
+async function weighTerms(
   rows: Reading,
-  { countUpTo }: WordIndex,
-  words: string[],
+  { countUpTo, unknownWeight }: WordIndex,
+  terms: readonly SearchTerm[],
   total: number,
-): Promise<WeightedWord[]> {
+): Promise<{ known: WeightedWord[]; all: number }> {
   const limit = Math.max(minCommonCount, Math.floor(total * commonShare))
-  const weighted: WeightedWord[] = []
-  for (const word of words.slice(0, 200)) {
-    const count = Number((await rows.first(countUpTo(rows, { word, limit: limit + 1 })))?.count ?? 0)
-    if (count > 0) weighted.push({ word, count, weight: Math.log(1 + total / count), isCommon: count > limit })
+  const words = JSON.stringify([...new Set(terms.flatMap(({ forms }) => forms))])
+  const found = await rows.all(countUpTo(rows, { words, limit: limit + 1 }))
+  const counts = new Map(found.map(({ word, count }) => [word, Number(count)]))
+  const known: WeightedWord[] = []
+  let all = 0
+  for (const term of terms) {
+    const { forms, importance = 1, isContext = false } = term
+    const count = Math.max(...forms.map((form) => counts.get(form) ?? 0))
+    const rarity = Math.log(1 + total / Math.max(1, count))
+    const weight = importance * rarity
+    if (!isContext) all += count > 0 ? weight : weight * unknownWeight
+    for (const form of forms)
+      if (counts.get(form))
+        known.push({ word: form, term, count: counts.get(form) ?? 0, weight, isCommon: count > limit })
   }
-  return weighted.sort((a, b) => a.count - b.count)
+  return { known: known.sort((a, b) => b.weight - a.weight || a.count - b.count), all: all || 1 }
 }
 
 /**
@@ -131,7 +182,7 @@ async function addWords(
 ): Promise<void> {
   // The candidates may have been removed meanwhile.
   if (words.length === 0 || hits.size === 0) return
-  const byWord = new Map(words.map((each) => [each.word, each]))
+  const byWord = Map.groupBy(words, ({ word }) => word)
   const found = await rows.all(
     raw<{ id: number; word: string }>(
       rows.build,
@@ -140,7 +191,6 @@ async function addWords(
     ),
   )
   for (const { id, word } of found) {
-    const has = byWord.get(word)
-    if (has) hits.get(Number(id))?.push(has)
+    hits.get(Number(id))?.push(...(byWord.get(word) ?? []))
   }
 }

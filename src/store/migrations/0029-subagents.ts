@@ -23,5 +23,5 @@ export const subagents: Migration = {
     `ALTER TABLE sessions ADD COLUMN removed_at ${int}`,
     `CREATE INDEX sessions_to_tidy ON sessions (tidy_at) WHERE tidy_at IS NOT NULL`,
   ],
-  views: (types) => compatibilityViewQueries(types, 'first.title'),
+  views: (types) => compatibilityViewQueries(types, { label: 'first.title' }),
 }

@@ -1,13 +1,27 @@
 import type { ColumnTypes } from '../dialect.ts'
 
+/** Where the columns of a subagent come from; its first run is `first`. */
+interface SubagentColumns {
+  label: string
+  model: string
+}
+
+/** The model of a subagent's newest call, else the one that was asked for. */
+export const modelOfSubagent = `coalesce(
+    (SELECT usage.model FROM runs AS caller JOIN usage ON usage.run_id = caller.id
+     WHERE caller.session_id = first.session_id AND caller.parent_run_id IS NOT NULL
+     ORDER BY caller.id DESC, usage.call DESC LIMIT 1),
+    first.model_requested)`
+
+const firstSubagentColumns: SubagentColumns = { label: 'cast(NULL AS TEXT)', model: 'first.model_requested' }
+
 /**
  * Views with the tables of the designs Heddle grew from, column by column: of Nexus, Koshi and goclaw. For people who
  * query the database; Heddle itself reads none of them. Each adds to a row only what an index finds by the row's keys.
- * `subagentLabel` is where a subagent's label is stored.
  */
 export function compatibilityViewQueries(
   types: ColumnTypes,
-  subagentLabel = 'cast(NULL AS TEXT)',
+  subagent: Partial<SubagentColumns> = {},
 ): Record<string, string> {
   return {
     nexus_turns: turns(types),
@@ -16,7 +30,7 @@ export function compatibilityViewQueries(
 FROM sessions`,
     koshi_tasks: tasks(types),
     koshi_agent_results: results(types),
-    subagent_runs: subagentRuns(types, subagentLabel),
+    subagent_runs: subagentRuns(types, { ...firstSubagentColumns, ...subagent }),
   }
 }
 
@@ -91,11 +105,11 @@ FROM agent_results`
  * One row for each agent that `sessions_spawn` started: its first run, with the end of its last one. An agent that waits
  * for agents of its own, or goes on with their results, has runs that ended and no result yet: it is still running.
  */
-function subagentRuns({ json }: ColumnTypes, label: string): string {
+function subagentRuns({ json }: ColumnTypes, { label, model }: SubagentColumns): string {
   return `SELECT first.id, session.label AS session_key, requester.label AS requester_key,
   ${json('input.payload_json')} ->> 'content' AS task,
   ${label} AS label,
-  first.model_requested AS model,
+  ${model} AS model,
   CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
   CASE WHEN result.status = 'completed' THEN result.output END AS result,
   CASE WHEN result.status <> 'completed' THEN result.summary END AS error,

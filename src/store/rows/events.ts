@@ -15,24 +15,7 @@ const beginning: Position = { xid: '0', seq: 0 }
 
 /** Adds an event in the transaction of the change; followers see it after COMMIT. */
 export async function recordEvent(tx: Tx, event: NewEvent): Promise<void> {
-  await tx.run(insert(columnsOf(event)))
-  tx.hint('events')
-}
-
-/** Adds two events, in this order, in one statement: every turn ends with two. */
-export async function recordBoth(tx: Tx, first: NewEvent, second: NewEvent): Promise<void> {
-  const [a, b] = [columnsOf(first), columnsOf(second)]
-  await tx.run(
-    insertBoth({
-      ...a,
-      at2: b.at,
-      kind2: b.kind,
-      subject2: b.subject,
-      payload2: b.payload,
-      sessionId2: b.sessionId,
-      rootRunId2: b.rootRunId,
-    }),
-  )
+  tx.send(insert(columnsOf(event)))
   tx.hint('events')
 }
 
@@ -155,22 +138,6 @@ const rowOf = (arg: EventColumns) => ({
 })
 
 const insert = statement((db, arg: EventColumns) => db.insertInto('events').values(rowOf(arg)))
-
-type Second = { [K in keyof EventColumns as `${K}2`]: EventColumns[K] }
-
-const insertBoth = statement((db, arg: EventColumns & Second) =>
-  db.insertInto('events').values([
-    rowOf(arg),
-    rowOf({
-      at: arg.at2,
-      kind: arg.kind2,
-      subject: arg.subject2,
-      payload: arg.payload2,
-      sessionId: arg.sessionId2,
-      rootRunId: arg.rootRunId2,
-    }),
-  ]),
-)
 
 const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) => afterPosition(db, arg, events))
 

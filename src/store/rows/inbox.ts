@@ -3,17 +3,20 @@ import { HeddleError } from '../../domain/errors.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { ConstraintViolated } from '../failures.ts'
-import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
 type InboxRow = Omit<Selectable<Tables['inbox']>, 'seq'>
 
-/** Inserts an item. Its session's row must be locked, so that items keep the order of arrival. */
-export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | null): Promise<void> {
+/**
+ * Inserts an item. Its session's row must be locked, so that items keep the order of arrival. Returns whether the session was
+ * idle: no other item is unanswered there, and no run is under way.
+ */
+export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | null): Promise<{ wasIdle: boolean }> {
   try {
-    await tx.run(insert({ ...itemRow(item), dedupe_key: dedupeKey }))
+    const inserted = await tx.first(insert({ ...itemRow(item), dedupe_key: dedupeKey }))
+    return { wasIdle: inserted?.seq === 1 && inserted.has_run === 0 }
   } catch (error) {
     if (dedupeKey !== null && error instanceof ConstraintViolated && error.constraint === 'unique')
       throw new HeddleError('key_taken', `"${dedupeKey}" was delivered before`, 'nothing needs to be done')
@@ -40,17 +43,6 @@ export async function waitingItems(rows: Reading, sessionId: string): Promise<In
 /** Items that a run has taken and its turn will answer, in order. */
 export async function itemsOfRun(rows: Reading, runId: string): Promise<InboxItem[]> {
   return (await rows.all(ofRun({ runId }))).map(itemFrom)
-}
-
-/** Turns of a request in its own session, oldest first: the first answers the question, the last is the final answer. */
-export async function turnsOfRequest(
-  rows: Reading,
-  root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
-): Promise<string[]> {
-  const found = await rows.all(
-    answeredIn({ runId: root.id, rootRunId: root.rootRunId, sessionId: root.sessionId ?? '' }),
-  )
-  return found.map(({ turn }) => turn)
 }
 
 /** Whether a request has an unanswered item that wakes a session. */
@@ -100,10 +92,11 @@ export async function clearWakes(tx: Tx, rootRunId: string): Promise<void> {
 
 /**
  * Assigns waiting items of the session to a run: those of its principal, up to the first item of another one that wakes the
- * session (`itemsOfPrincipal`). So a run has exactly one principal, and inputs keep their order.
+ * session (`itemsOfPrincipal`). So a run has exactly one principal, and inputs keep their order. Returns them in that order.
  */
-export async function bindItems(tx: Tx, run: Pick<Run, 'id' | 'principal'>, sessionId: string): Promise<number> {
-  return tx.run(bind({ sessionId, runId: run.id, principal: run.principal }))
+export async function bindItems(tx: Tx, run: Pick<Run, 'id' | 'principal'>, sessionId: string): Promise<InboxItem[]> {
+  const bound = await tx.all(bind({ sessionId, runId: run.id, principal: run.principal }))
+  return bound.sort((a, b) => a.seq - b.seq || (a.id < b.id ? -1 : 1)).map(itemFrom)
 }
 
 /** Returns items to the queue. */
@@ -117,47 +110,40 @@ export async function bindItem(tx: Tx, id: string, runId: string): Promise<void>
 }
 
 export async function consumeItems(tx: Tx, runId: string, turnId: string): Promise<void> {
-  await tx.run(consume({ runId, turnId }))
+  tx.send(consume({ runId, turnId }))
 }
 
 const insert = statement((db, row: InboxRow) =>
-  db.insertInto('inbox').values({
-    id: row.id,
-    session_id: row.session_id,
-    kind: row.kind,
-    payload_json: row.payload_json,
-    source: row.source,
-    integrity: row.integrity,
-    sources_json: row.sources_json,
-    wake: row.wake,
-    dedupe_key: row.dedupe_key,
-    root_run_id: row.root_run_id,
-    run_id: row.run_id,
-    consumed_by_turn: row.consumed_by_turn,
-    created_at: row.created_at,
-    result_id: row.result_id,
-    outer_ref: row.outer_ref,
-    principal: row.principal,
-    seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
+  db
+    .insertInto('inbox')
+    .values({
+      id: row.id,
+      session_id: row.session_id,
+      kind: row.kind,
+      payload_json: row.payload_json,
+      source: row.source,
+      integrity: row.integrity,
+      sources_json: row.sources_json,
+      wake: row.wake,
+      dedupe_key: row.dedupe_key,
+      root_run_id: row.root_run_id,
+      run_id: row.run_id,
+      consumed_by_turn: row.consumed_by_turn,
+      created_at: row.created_at,
+      result_id: row.result_id,
+      outer_ref: row.outer_ref,
+      principal: row.principal,
+      seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
                       WHERE before.session_id = ${row.session_id} AND before.consumed_by_turn IS NULL)`,
-  }),
+    })
+    .returning('seq')
+    .returning(
+      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ${row.session_id}
+                                    AND runs.finished_at IS NULL) THEN 1 ELSE 0 END`.as('has_run'),
+    ),
 )
 
 const byId = statement((db, arg: { id: string }) => db.selectFrom('inbox').selectAll().where('id', '=', arg.id))
-
-// UNION of two index lookups: with OR, SQLite would scan the table.
-const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
-  raw<{ turn: string }>(
-    db,
-    sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (
-          SELECT consumed_by_turn FROM inbox
-          WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
-          UNION
-          SELECT consumed_by_turn FROM inbox
-          WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL)
-        ORDER BY depth`,
-  ),
-)
 
 const unanswered = statement((db, arg: { rootRunId: string }) =>
   db
@@ -205,7 +191,8 @@ const bind = statement((db, arg: { sessionId: string; runId: string; principal: 
             .whereRef('other.seq', '<', 'inbox.seq'),
         ),
       ),
-    ),
+    )
+    .returningAll(),
 )
 
 const consume = statement((db, arg: { runId: string; turnId: string }) =>

@@ -33,5 +33,6 @@ export type MetaKey =
   | 'events_floor'
   | 'tails_before'
   | 'replaced_to_review'
+  | 'words_to_fold'
   | 'jobs_held'
   | 'policies_shipped'

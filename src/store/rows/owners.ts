@@ -28,11 +28,6 @@ export async function recordHeartbeat(tx: Tx, id: string, now: Millis): Promise<
   return (await tx.run(setBeat({ id, now: Math.round(now) }))) === 1
 }
 
-/** False once another process has declared the owner dead. */
-export async function isRegistered(rows: Reading, id: string): Promise<boolean> {
-  return (await rows.first(registered({ id }))) !== undefined
-}
-
 export async function removeOwner(tx: Tx, id: string): Promise<void> {
   await tx.run(tx.build.deleteFrom('owners').where('id', '=', id))
 }
@@ -72,8 +67,6 @@ export async function lostOwners(rows: Reading): Promise<string[]> {
   )
   return found.map(({ owner_id }) => owner_id as string)
 }
-
-const registered = statement((db, arg: { id: string }) => db.selectFrom('owners').select('id').where('id', '=', arg.id))
 
 const owned = statement((db, arg: { ownerId: string }) =>
   db.selectFrom('runs').select(['id', 'epoch']).where('owner_id', '=', arg.ownerId),

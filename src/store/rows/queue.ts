@@ -10,17 +10,22 @@ import { type RunRow, runFrom } from './run-rows.ts'
 
 /** Takes the claim lock: only one process at a time picks the next run, so that limits hold across processes. */
 export async function takeClaimLock(tx: Tx): Promise<void> {
-  await tx.all(claimLock({}))
+  if (!tx.dialect.hasOneWriter) await tx.all(claimLock({}))
 }
 
 /** The same without waiting, for a transaction that already locks a session. False when another process holds it. */
 export async function tryClaimLock(tx: Tx): Promise<boolean> {
-  return (await tx.first(claimLockIfFree({})))?.held === 1
+  return tx.dialect.hasOneWriter || (await tx.first(claimLockIfFree({})))?.held === 1
 }
 
 /** Lanes of the queued runs, of at most `limit` runs; takes no lock. */
 export async function queuedLanes(rows: Reading, limit: number): Promise<Lane[]> {
   return (await rows.all(someQueued({ limit }))).map(({ lane }) => lane)
+}
+
+/** Whether any run has not ended, or any session waits for children: otherwise no worker has anything to do. */
+export async function hasWork(rows: Reading): Promise<boolean> {
+  return (await rows.first(someWork({})))?.found === 1
 }
 
 /** Running runs of one request in one lane. */
@@ -34,12 +39,36 @@ export interface RunningRuns {
 
 /** Counts running runs by lane and request. */
 export async function countRunning(rows: Reading): Promise<RunningRuns[]> {
-  return (await rows.all(running({}))).map(({ lane, root_run_id, count, suspects }) => ({
-    lane,
-    rootRunId: root_run_id,
-    count: Number(count),
-    suspects: Number(suspects),
-  }))
+  return (await rows.all(running({}))).map(runningFrom)
+}
+
+/** What an owner sees before it claims. */
+interface ClaimView {
+  running: RunningRuns[]
+  /** Queued runs; more than two count as two. */
+  queued: number
+}
+
+/**
+ * Counts running runs, and tells whether none, one or several are queued. Undefined if the owner is not registered: it was declared dead and
+ * has not noticed.
+ */
+export async function viewOfClaimant(rows: Reading, ownerId: string): Promise<ClaimView | undefined> {
+  const found = await rows.all(claimView({ ownerId }))
+  if (found.length === 0) return undefined
+  const running = found.flatMap((row) => (row.lane === null ? [] : runningFrom(row as RunningRow)))
+  return { running, queued: Number(found[0]?.queued) }
+}
+
+interface RunningRow {
+  lane: Lane
+  root_run_id: string
+  count: number
+  suspects: number
+}
+
+function runningFrom({ lane, root_run_id, count, suspects }: RunningRow): RunningRuns {
+  return { lane, rootRunId: root_run_id, count: Number(count), suspects: Number(suspects) }
 }
 
 /** Restrictions on the run to claim. */
@@ -198,15 +227,29 @@ const someQueued = statement((db, arg: { limit: number }) =>
   db.selectFrom('runs').select('lane').where('state', '=', sql.lit('queued')).limit(arg.limit),
 )
 
+// The condition on root_run_id is always true; it makes SQLite use the index of unfinished runs.
+const someWork = statement((db, _arg: object) =>
+  raw<{ found: number }>(
+    db,
+    sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM runs WHERE finished_at IS NULL AND root_run_id > '')
+                      OR EXISTS (SELECT 1 FROM joins WHERE fired_at IS NULL) THEN 1 ELSE 0 END AS found`,
+  ),
+)
+
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))
 const claimLockIfFree = statement((db, _arg: object, dialect) => raw<{ held: number }>(db, dialect.tryClaimLock))
 
-const running = statement((db, _arg: object) =>
-  db
-    .selectFrom('runs')
-    .select(['lane', 'root_run_id'])
-    .select(sql<number>`count(*)`.as('count'))
-    .select(sql<number>`sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END)`.as('suspects'))
-    .where('owner_id', 'is not', null)
-    .groupBy(['lane', 'root_run_id']),
+const runningByRequest = sql`
+  SELECT lane, root_run_id, count(*) AS count, sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END) AS suspects
+  FROM runs WHERE owner_id IS NOT NULL GROUP BY lane, root_run_id`
+
+const running = statement((db, _arg: object) => raw<RunningRow>(db, runningByRequest))
+
+const claimView = statement((db, arg: { ownerId: string }) =>
+  raw<{ [K in keyof RunningRow]: RunningRow[K] | null } & { queued: number }>(
+    db,
+    sql`SELECT running.*, (SELECT count(*) FROM (SELECT 1 FROM runs WHERE state = 'queued' LIMIT 2) AS first_two) AS queued
+        FROM owners LEFT JOIN (${runningByRequest}) AS running ON 1 = 1
+        WHERE owners.id = ${arg.ownerId}`,
+  ),
 )

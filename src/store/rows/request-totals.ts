@@ -15,18 +15,15 @@ export interface RequestSpending {
   steps: number
 }
 
+export const nothingSpent: RequestSpending = { tokens: 0, costUsd: 0, steps: 0 }
+
 /**
  * Sums all calls of a request at constant cost. The root run must be locked: only its holder moves calls into the total.
  */
 export async function spendingOfRequest(tx: Tx, rootRunId: string): Promise<RequestSpending> {
-  const counted = await tx.first(total({ rootRunId }))
-  const rest = await tx.first(uncounted({ rootRunId }))
-  if (Number(rest?.ended ?? 0) > maxUncounted) await countEnded(tx, rootRunId)
-  return {
-    tokens: Number(counted?.tokens ?? 0) + Number(rest?.tokens ?? 0),
-    costUsd: (counted?.cost_usd ?? 0) + (rest?.cost_usd ?? 0),
-    steps: Number(counted?.steps ?? 0) + Number(rest?.steps ?? 0),
-  }
+  const sum = await tx.first(total({ rootRunId }))
+  if (Number(sum?.ended ?? 0) > maxUncounted) await countEnded(tx, rootRunId)
+  return { tokens: Number(sum?.tokens ?? 0), costUsd: sum?.cost_usd ?? 0, steps: Number(sum?.steps ?? 0) }
 }
 
 /** Moves ended calls into the total. Calls may end meanwhile: adds exactly the rows that were marked. */
@@ -38,19 +35,20 @@ async function countEnded(tx: Tx, rootRunId: string): Promise<void> {
   await tx.run(add({ rootRunId, tokens, costUsd, steps }))
 }
 
+// The condition on usage is spelled like the partial index that it must use.
 const total = statement((db, arg: { rootRunId: string }) =>
-  db.selectFrom('request_totals').select(['tokens', 'cost_usd', 'steps']).where('root_run_id', '=', arg.rootRunId),
-)
-
-// Spelled like the partial index that it must use.
-const uncounted = statement((db, arg: { rootRunId: string }) =>
   raw<{ ended: number; tokens: number; cost_usd: number; steps: number }>(
     db,
-    sql`SELECT coalesce(sum(CASE WHEN state = 'reserved' THEN 0 ELSE 1 END), 0) AS ended,
-               coalesce(sum(input_tokens + output_tokens), 0) AS tokens,
-               coalesce(sum(cost_usd), 0) AS cost_usd,
-               coalesce(sum(CASE WHEN state = 'free' THEN 0 ELSE 1 END), 0) AS steps
-        FROM usage WHERE root_run_id = ${arg.rootRunId} AND counted = 0`,
+    sql`SELECT uncounted.ended,
+               uncounted.tokens + coalesce(counted.tokens, 0) AS tokens,
+               uncounted.cost_usd + coalesce(counted.cost_usd, 0) AS cost_usd,
+               uncounted.steps + coalesce(counted.steps, 0) AS steps
+        FROM (SELECT coalesce(sum(CASE WHEN state = 'reserved' THEN 0 ELSE 1 END), 0) AS ended,
+                     coalesce(sum(input_tokens + output_tokens), 0) AS tokens,
+                     coalesce(sum(cost_usd), 0) AS cost_usd,
+                     coalesce(sum(CASE WHEN state = 'free' THEN 0 ELSE 1 END), 0) AS steps
+              FROM usage WHERE root_run_id = ${arg.rootRunId} AND counted = 0) AS uncounted
+        LEFT JOIN request_totals AS counted ON counted.root_run_id = ${arg.rootRunId}`,
   ),
 )
 

@@ -11,6 +11,9 @@ import { type PageQuery, type SessionScope, within } from './session-lists.ts'
 import { stepFrom } from './steps.ts'
 import { callSums } from './usage.ts'
 
+/** So much of an input's payload is enough for a line. */
+const askedLength = 1000
+
 /** A run with what a list says of it. */
 export interface ListedRun {
   run: Run
@@ -29,6 +32,8 @@ interface RunListScope {
   live?: boolean
   /** Only runs in these sessions. */
   sessions?: SessionScope
+  /** Only runs of this request: the id of its first run. */
+  root?: string
   /** Only runs of requests that were made in these sessions. */
   requestsOf?: SessionScope
 }
@@ -36,7 +41,7 @@ interface RunListScope {
 /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
 export async function listedRuns(
   rows: Reading,
-  { live, sessions = {}, requestsOf = {} }: RunListScope,
+  { live, root, sessions = {}, requestsOf = {} }: RunListScope,
   { limit, after }: PageQuery<string>,
 ): Promise<ListedRun[]> {
   let page = rows.build.selectFrom('runs').selectAll().where('kind', '<>', 'import')
@@ -49,6 +54,7 @@ export async function listedRuns(
     const roots = rows.build.selectFrom('runs as root').innerJoin('sessions', 'sessions.id', 'root.session_id')
     page = page.where('root_run_id', 'in', roots.select('root.id').where(asked))
   }
+  if (root !== undefined) page = page.where('root_run_id', '=', root)
   if (after !== undefined) page = page.where('id', '<', after)
   // Ids begin with their time.
   const found = await rows.all(withFacts(rows, page.orderBy('id', 'desc').limit(limit)))
@@ -67,6 +73,35 @@ export async function spendingOfRuns(rows: Reading, ids: readonly string[]): Pro
   const sums = await rows.all(callSums(rows.build).where('run_id', 'in', ids).groupBy('run_id').select('run_id'))
   const byRun = Map.groupBy(sums as (CallSum & { run_id: string })[], ({ run_id }) => run_id)
   return new Map([...byRun].map(([id, ofRun]) => [id, spendingOf(ofRun)]))
+}
+
+/** Beginnings of the inputs of these runs, by run. An input with attachments is long, and only its beginning is read. */
+export async function askedOf(rows: Reading, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const found = await rows.all(
+    rows.build
+      .selectFrom('inbox')
+      .select(['run_id', sql<string>`substr(payload_json, 1, ${sql.lit(askedLength)})`.as('beginning')])
+      .where('run_id', 'in', ids)
+      .orderBy('seq'),
+  )
+  const byRun = Map.groupBy(found, ({ run_id }) => run_id ?? '')
+  return new Map([...byRun].map(([id, items]) => [id, items.map((item) => contentIn(item.beginning)).join(' ')]))
+}
+
+/** The content in the beginning of a payload, as far as it goes. */
+function contentIn(beginning: string): string {
+  const [, escaped = ''] = /"content":"((?:[^"\\]|\\(?:u[0-9a-f]{4}|[^u]))*)/.exec(beginning) ?? []
+  return JSON.parse(`"${escaped}"`)
+}
+
+/** Runs that are not over, by state. */
+export async function countUnfinished(rows: Reading): Promise<{ state: string; count: number }[]> {
+  const query = rows.build
+    .selectFrom('runs')
+    .select(['state', ({ fn }) => fn.countAll<number>().as('count')])
+    .where('finished_at', 'is', null)
+  return (await rows.all(query.groupBy('state'))).map(({ state, count }) => ({ state, count: Number(count) }))
 }
 
 /** Ceilings of these runs, in no order. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Label } from '../../domain/label.ts'
 import { type Outcome, type Run, type RunError, type RunState, statesBefore, type Wait } from '../../domain/run.ts'
+import type { Builder } from '../dialect.ts'
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
@@ -16,8 +17,14 @@ export interface Claim {
 }
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
-  await tx.run(insert(runRow(run)))
+  tx.send(insert(runRow(run)))
   if (run.options.deadline !== undefined) tx.hint('due')
+}
+
+/** The session that a run works in. */
+export async function sessionOfRun(rows: Reading, id: string): Promise<string | undefined> {
+  const row = await rows.first(rows.build.selectFrom('runs').select('session_id').where('id', '=', id))
+  return row?.session_id ?? undefined
 }
 
 export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
@@ -32,10 +39,23 @@ export async function lockRun(tx: Tx, id: string): Promise<Run | undefined> {
   return row && runFrom(row)
 }
 
+/** Locks the row of a run that is read already, and returns it as it is now. */
+export async function relockRun(tx: Tx, run: Run): Promise<Run | undefined> {
+  if (!tx.dialect.hasOneWriter) return lockRun(tx, run.id)
+  tx.locking('runs')
+  return run
+}
+
+/** Locks the row of a run of which nothing is read. */
+export async function holdRun(tx: Tx, id: string): Promise<void> {
+  tx.locking('runs')
+  if (!tx.dialect.hasOneWriter) await tx.run(held({ id }))
+}
+
 /** Locks a run's row unless another transaction holds it; returns whether it did. */
 export async function tryLockRun(tx: Tx, id: string): Promise<boolean> {
   tx.locking('runs')
-  return (await tx.first(lockedIfFree({ id }))) !== undefined
+  return tx.dialect.hasOneWriter || (await tx.first(lockedIfFree({ id }))) !== undefined
 }
 
 /** The session's unfinished run; there is at most one. */
@@ -59,19 +79,14 @@ export async function fenceRun(
 
 /** Resets crashes and tries after progress: a later crash is not blamed on earlier steps, and retries start over. */
 export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
-  await tx.run(progress({ id }))
+  tx.send(progress({ id }))
 }
 
-/** Assigns a queued run to an owner with its final settings; the new epoch fences off earlier claims. */
+/** Assigns a queued run, whose row is locked, to an owner with its final settings; the new epoch fences off earlier claims. */
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
   const { id, agent, modelRequested: model } = run
   const [tools, ceiling] = [JSON.stringify(run.effectiveTools), JSON.stringify(run.ceiling)]
-  await move(
-    tx,
-    id,
-    'running',
-    assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }),
-  )
+  tx.send(assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }))
 }
 
 /** Notes that a user watches a run since it was claimed. */
@@ -80,25 +95,40 @@ export async function markAttended(tx: Tx, { id, options }: Run): Promise<void> 
   await tx.run(tx.build.updateTable('runs').set(columns).where('id', '=', id))
 }
 
-export async function finishRun(
+/** How a run ends. */
+interface RunFinish {
+  state: Outcome
+  error: RunError | null
+  activeMs: Millis
+  label: Label
+  at: Millis
+}
+
+/** Ends a run that no process executes. Its row must be locked. */
+export async function finishRun(tx: Tx, id: string, end: RunFinish): Promise<void> {
+  await move(tx, id, end.state, finish[end.state](endedRow(id, end)))
+}
+
+/**
+ * Ends the run of a claim and returns the cancel reason. Undefined when another owner has the run or it has ended: the
+ * caller must not write then.
+ */
+export async function finishClaim(
   tx: Tx,
-  id: string,
-  end: { state: Outcome; error: RunError | null; activeMs: Millis; label: Label; at: Millis },
-): Promise<void> {
-  await move(
-    tx,
-    id,
-    end.state,
-    finish[end.state]({
-      id,
-      state: end.state,
-      error: end.error && JSON.stringify(end.error),
-      activeMs: end.activeMs,
-      integrity: end.label.integrity,
-      sources: JSON.stringify(end.label.sources),
-      at: end.at,
-    }),
-  )
+  { runId, ownerId, epoch }: Claim,
+  end: RunFinish,
+): Promise<{ cancelReason: string | null } | undefined> {
+  const row = await tx.first(finishClaimed({ ...endedRow(runId, end), ownerId, epoch }))
+  return row && { cancelReason: row.cancel_reason }
+}
+
+function endedRow(id: string, { state, error, activeMs, label, at }: RunFinish): EndedRow {
+  const { integrity, sources } = label
+  return {
+    ...{ id, state, activeMs, integrity, at },
+    error: error && JSON.stringify(error),
+    sources: JSON.stringify(sources),
+  }
 }
 
 /** Parks a run: it holds no slot and its timeout is paused until something wakes it. */
@@ -232,6 +262,10 @@ const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('runs').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
+const held = statement((db, arg: { id: string }, { lockRows }) =>
+  db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockRows),
+)
+
 const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>
   db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockFreeRows),
 )
@@ -324,24 +358,29 @@ interface EndedRow {
   at: number
 }
 
-const finishAs = (end: Outcome) =>
-  statement((db, arg: EndedRow) =>
-    db
-      .updateTable('runs')
-      .set({
-        state: arg.state,
-        owner_id: null,
-        waiting_for: null,
-        wake_at: null,
-        error_json: arg.error,
-        active_ms: arg.activeMs,
-        integrity: arg.integrity,
-        sources_json: arg.sources,
-        finished_at: arg.at,
-      })
-      .where('id', '=', arg.id)
-      .where('state', 'in', statesBefore(end)),
-  )
+const end = (db: Builder, arg: EndedRow) =>
+  db
+    .updateTable('runs')
+    .set({
+      state: arg.state,
+      owner_id: null,
+      waiting_for: null,
+      wake_at: null,
+      error_json: arg.error,
+      active_ms: arg.activeMs,
+      integrity: arg.integrity,
+      sources_json: arg.sources,
+      finished_at: arg.at,
+    })
+    .where('id', '=', arg.id)
+
+const finishAs = (outcome: Outcome) =>
+  statement((db, arg: EndedRow) => end(db, arg).where('state', 'in', statesBefore(outcome)))
+
+// A run has an owner exactly while it runs, and that may end in any way.
+const finishClaimed = statement((db, arg: EndedRow & { ownerId: string; epoch: number }) =>
+  end(db, arg).where('owner_id', '=', arg.ownerId).where('epoch', '=', arg.epoch).returning('cancel_reason'),
+)
 const finish = {
   completed: finishAs('completed'),
   failed: finishAs('failed'),

@@ -3,7 +3,7 @@ import { ownerText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { firstIdAt } from '../../domain/id.ts'
-import type { Session } from '../../domain/session.ts'
+import type { Session, SessionKind } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { ConstraintViolated } from '../failures.ts'
 import { raw } from '../raw.ts'
@@ -50,7 +50,7 @@ export async function lockSessionByLabel(tx: Tx, folder: string, label: string):
 }
 
 export async function moveHead(tx: Tx, session: Session, headTurnId: string, now: number): Promise<void> {
-  await tx.run(setHead({ id: session.id, headTurnId, now }))
+  tx.send(setHead({ id: session.id, headTurnId, now }))
 }
 
 export async function findSessions(
@@ -120,6 +120,19 @@ export async function sessionsAt(rows: Reading, thread: Thread, only: OwnedBy = 
     ({ principalId, kind }) =>
       principalId === (only.principal ?? principalId) && !(only.withoutNarrator && kind === 'narrator'),
   )
+}
+
+/** Whose a session is. */
+export interface SessionOwner {
+  /** Text form of its principal. */
+  principal: string
+  kind: SessionKind
+}
+
+/** Whose these sessions are, by id. */
+export async function sessionOwners(rows: Reading, ids: readonly string[]): Promise<Map<string, SessionOwner>> {
+  const query = rows.build.selectFrom('sessions').select(['id', 'principal_id', 'kind']).where('id', 'in', ids)
+  return new Map((await rows.all(query)).map(({ id, principal_id, kind }) => [id, { principal: principal_id, kind }]))
 }
 
 export async function renameSession(tx: Tx, session: Session, label: string, now: number): Promise<void> {

@@ -6,7 +6,7 @@ import type { Tables } from '../tables.ts'
 
 /** Inserts a step. `touchedFolder` is the folder in which the call that it ends changed files, or may have. */
 export async function insertStep(tx: Tx, step: Step, touchedFolder: string | null = null): Promise<void> {
-  await tx.run(
+  tx.send(
     insert({
       run_id: step.runId,
       seq: step.seq,

@@ -11,7 +11,7 @@ import { stepFrom } from './steps.ts'
 import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
 
 type ThreadRow = Tables['threads']
-type PlacedRow = ThreadRow & TurnRow
+export type PlacedRow = ThreadRow & TurnRow
 
 const pageTurns = 500
 
@@ -44,8 +44,8 @@ export async function insertPlacedTurn(
     boundBy: config.boundBy,
   }
   await insertTurn(tx, turn)
-  await tx.run(insertThread(threadRow(thread)))
-  if (parent && !parent.hasChildren) await tx.run(markParent({ turnId: parent.turnId }))
+  tx.send(insertThread(threadRow(thread)))
+  if (parent && !parent.hasChildren) tx.send(markParent({ turnId: parent.turnId }))
   if (owner) await addDocument(tx, { ...owner, kind: 'turn', ref: turn.id, runId: turn.runId, at: turn.timestamp })
   return thread
 }
@@ -85,7 +85,8 @@ export async function readPath(rows: Reading, end: Thread, fromDepth = 1): Promi
 }
 
 /** Messages of a turn, for the context of later turns. */
-export interface TurnMessages extends Pick<Turn, 'type' | 'queryMessages' | 'responseMessage' | 'label' | 'runId'> {
+export interface TurnMessages
+  extends Pick<Turn, 'type' | 'status' | 'queryMessages' | 'responseMessage' | 'label' | 'runId' | 'promptHash'> {
   depth: number
   /** Whether its run may have called tools: then its steps belong to the context as well. */
   hasCalls: boolean
@@ -265,7 +266,10 @@ const threadsOnPath = statement((db, arg: { turnId: string; above: number }) =>
   ),
 )
 
-type MessagesRow = Pick<PlacedRow, 'depth' | 'type' | 'integrity' | 'sources_json' | 'run_id'> & {
+type MessagesRow = Pick<
+  PlacedRow,
+  'depth' | 'type' | 'status' | 'integrity' | 'sources_json' | 'run_id' | 'prompt_hash'
+> & {
   query: string
   response: string
   has_calls: number
@@ -278,7 +282,8 @@ const messagesOnPath = statement((db, arg: { turnId: string; above: number }) =>
   raw<MessagesRow>(
     db,
     sql`${lineage(arg.turnId, arg.above)}
-        SELECT threads.depth, turns.type, turns.integrity, turns.sources_json, turns.run_id,
+        SELECT threads.depth, turns.type, turns.status, turns.integrity, turns.sources_json, turns.run_id,
+               turns.prompt_hash,
                turns.query_messages_json AS query, turns.response_message_json AS response,
                CASE WHEN ${calledTools} THEN 1 ELSE 0 END AS has_calls
         FROM line CROSS JOIN threads CROSS JOIN turns
@@ -321,17 +326,21 @@ const weight = statement((db, arg: { turnId: string; above: number }) =>
 function messagesFrom({
   depth,
   type,
+  status,
   query,
   response,
   integrity,
   sources_json,
   run_id,
+  prompt_hash,
   has_calls,
 }: MessagesRow): TurnMessages {
   return {
     depth,
     type,
+    status,
     runId: run_id,
+    promptHash: prompt_hash,
     hasCalls: has_calls === 1,
     queryMessages: JSON.parse(query),
     responseMessage: JSON.parse(response),
@@ -384,6 +393,7 @@ function threadFrom(row: ThreadRow): Thread {
   }
 }
 
-function placedFrom(row: PlacedRow): PlacedTurn {
+/** A turn with its place, from a row of both. */
+export function placedFrom(row: PlacedRow): PlacedTurn {
   return { turn: turnFrom(row, row.parent_turn_id), thread: threadFrom(row) }
 }

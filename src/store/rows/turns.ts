@@ -10,22 +10,31 @@ export type TurnContent = Omit<Turn, 'parentTurnId'>
 export type TurnRow = Tables['turns']
 
 export async function insertTurn(tx: Tx, turn: TurnContent): Promise<void> {
-  await tx.run(insert(turnRow(turn)))
+  tx.send(insert(turnRow(turn)))
 }
 
 /** Stores a prompt's text once, for all turns that used it. */
 export async function savePrompt(tx: Tx, hash: string, text: string): Promise<void> {
-  await tx.run(insertPrompt({ hash, text }))
+  tx.send(insertPrompt({ hash, text }))
 }
 
 export async function promptText(rows: Reading, hash: string): Promise<string | undefined> {
   return (await rows.first(rows.build.selectFrom('prompts').select('text').where('hash', '=', hash)))?.text
 }
 
-/** Whether a turn answered its inputs: completed, and not a compaction. */
-export async function isAnswer(rows: Reading, id: string): Promise<boolean> {
+/** Whether a turn answers its inputs: completed, and not a compaction. */
+export function isAnswer({ type, status }: Pick<Turn, 'type' | 'status'>): boolean {
+  return type === 'normal' && status === 'completed'
+}
+
+/** Whether the run of a turn may have called tools; as the statements of threads.ts tell it (`calledTools`). */
+export function hasCalls({ type, toolCalls, status }: Pick<Turn, 'type' | 'toolCalls' | 'status'>): boolean {
+  return type === 'normal' && (toolCalls.length > 0 || status !== 'completed')
+}
+
+export async function hasAnswered(rows: Reading, id: string): Promise<boolean> {
   const row = await rows.first(rows.build.selectFrom('turns').select(['type', 'status']).where('id', '=', id))
-  return row?.type === 'normal' && row.status === 'completed'
+  return row !== undefined && isAnswer(row)
 }
 
 export async function countTurns(rows: Reading): Promise<number> {

@@ -69,6 +69,34 @@ export function inReportOrder(a: UsagePosition, b: UsagePosition): number {
   return b.first - a.first || (a.key < b.key ? -1 : 1)
 }
 
+/** Spending of each day and model, oldest first; `day` is the number of the UTC day. */
+export async function usageOfDays(
+  rows: Reading,
+  { since, principal }: UsageScope,
+): Promise<{ day: number; model: string; sums: CallSum[] }[]> {
+  const number = sql<number>`usage.at / 86400000`
+  let query = callSums(rows.build)
+    .select([number.as('day'), 'model'])
+    .groupBy(['day', 'model'])
+  query = query.where('at', '>=', since)
+  if (principal !== undefined) query = query.where('principal', '=', principal)
+  const found = await rows.all(query)
+  const groups = Map.groupBy(found, ({ day, model }) => `${day} ${model}`)
+  return [...groups.values()]
+    .flatMap((sums) => (sums[0] ? [{ day: Number(sums[0].day), model: sums[0].model, sums }] : []))
+    .sort((a, b) => a.day - b.day || (a.model < b.model ? -1 : 1))
+}
+
+/** Model calls of a run, in order. */
+export async function callsOfRun(rows: Reading, runId: string) {
+  const found = await rows.all(rows.build.selectFrom('usage').selectAll().where('run_id', '=', runId).orderBy('call'))
+  return found.map(({ call, model, state, input_tokens, output_tokens, cost_usd, at }) => ({
+    ...{ call, model, state, at, costUsd: cost_usd },
+    inputTokens: input_tokens,
+    outputTokens: output_tokens,
+  }))
+}
+
 /** Spending of all calls. */
 export async function totalUsage(rows: Reading, { since, principal }: UsageScope): Promise<Spending> {
   let query = callSums(rows.build)

@@ -1,4 +1,4 @@
--- Schema 34
+-- Schema 37
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -337,6 +337,8 @@ recalled_at   INTEGER NOT NULL,
 superseded_by INTEGER,
 forgotten_at  INTEGER) STRICT;
 
+CREATE INDEX memories_archive_by_run ON memories_archive (run_id) WHERE run_id IS NOT NULL;
+
 CREATE INDEX memories_archive_superseded ON memories_archive (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE memory_words (
@@ -494,18 +496,6 @@ CREATE TABLE users (
   created_at  INTEGER NOT NULL,
   removed_at  INTEGER
 ) STRICT;
-
-CREATE TABLE tokens (
-  id          INTEGER PRIMARY KEY AUTOINCREMENT,
-  user_id     TEXT NOT NULL REFERENCES users (id),
-  hash        TEXT NOT NULL UNIQUE,
-  scopes_json TEXT,
-  created_at  INTEGER NOT NULL,
-  expires_at  INTEGER,
-  revoked_at  INTEGER
-) STRICT;
-
-CREATE INDEX tokens_by_user ON tokens (user_id);
 
 CREATE TABLE audit (
   seq       INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -757,6 +747,19 @@ CREATE TABLE policy_versions (
   PRIMARY KEY (resource_type, resource_id, version)
 ) STRICT;
 
+CREATE TABLE "tokens" (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id     TEXT REFERENCES users (id),
+  hash        TEXT NOT NULL UNIQUE,
+  scopes_json TEXT,
+  created_at  INTEGER NOT NULL,
+  expires_at  INTEGER,
+  revoked_at  INTEGER,
+  kind TEXT NOT NULL DEFAULT 'token' CHECK (kind = 'token' OR kind = 'link' OR kind = 'browser')
+) STRICT;
+
+CREATE INDEX tokens_by_user ON tokens (user_id);
+
 CREATE TABLE command_changes (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   run_id      TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -829,7 +832,11 @@ CREATE VIEW subagent_runs AS
 SELECT first.id, session.label AS session_key, requester.label AS requester_key,
   input.payload_json ->> 'content' AS task,
   first.title AS label,
-  first.model_requested AS model,
+  coalesce(
+    (SELECT usage.model FROM runs AS caller JOIN usage ON usage.run_id = caller.id
+     WHERE caller.session_id = first.session_id AND caller.parent_run_id IS NOT NULL
+     ORDER BY caller.id DESC, usage.call DESC LIMIT 1),
+    first.model_requested) AS model,
   CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
   CASE WHEN result.status = 'completed' THEN result.output END AS result,
   CASE WHEN result.status <> 'completed' THEN result.summary END AS error,

@@ -96,6 +96,27 @@ export function checkBudget({ rows, budget }: Pick<Evidence, 'rows' | 'budget'>,
   }
 }
 
+/** I12: the total of a request is what its counted calls cost, each of them once. Holds at any moment. */
+export function checkTotals({ rows }: Pick<Moment, 'rows'>, expect: Expect): void {
+  const counted = Map.groupBy(
+    rows.usage.filter((row) => row['counted'] === 1),
+    ({ root_run_id }) => root_run_id,
+  )
+  for (const root of new Set([...counted.keys(), ...rows.request_totals.map(({ root_run_id }) => root_run_id)])) {
+    const calls = counted.get(root) ?? []
+    const sums = [sum(calls, 'input_tokens') + sum(calls, 'output_tokens'), calls.filter(isPaid).length]
+    const total = rows.request_totals.find((row) => row['root_run_id'] === root)
+    const told = [total?.['tokens'], total?.['steps']]
+    expect(`${told}` === `${sums}`, 'I12', `the total of request ${root} is ${told}, and its calls make ${sums}`)
+    const cost = Math.abs(Number(total?.['cost_usd']) - sum(calls, 'cost_usd'))
+    expect(cost < 1e-9, 'I12', `the total of request ${root} is ${cost} dollars beside its calls`)
+  }
+}
+
+function isPaid({ state }: Row): boolean {
+  return state !== 'free'
+}
+
 function isQuarantined({ error_json }: Row): boolean {
   return String(error_json).includes('"code":"quarantined"')
 }

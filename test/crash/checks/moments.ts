@@ -1,11 +1,12 @@
 import type { Evidence, Moment, Row, Rows } from '../evidence.ts'
 import { type Expect, isLate, isTerminal, requestsIn, runsIn, wasUnderWay } from '../facts.ts'
 import { checkOrphans } from './children.ts'
-import { checkBudget } from './ledger.ts'
+import { checkBudget, checkTotals } from './ledger.ts'
 import { checkChains, checkSteps } from './tree.ts'
 
 // Rows that are written once. Others change as their run goes on, and stand still when it has ended.
 const written = { turns: ['id'], steps: ['run_id', 'seq'], events: ['seq'], agent_results: ['id'] }
+const callKeys = ['run_id', 'call']
 
 /** What a process left when it died or fell asleep is sound by itself, and nothing that was final then is other now. */
 export function checkMoments(evidence: Evidence, expect: Expect): void {
@@ -16,9 +17,12 @@ export function checkMoments(evidence: Evidence, expect: Expect): void {
     checkChains(moment, atThatTime)
     checkOrphans(moment, atThatTime)
     checkBudget({ rows: moment.rows, budget: evidence.budget }, atThatTime)
+    checkTotals(moment, atThatTime)
     checkOwners(moment, atThatTime)
     const next = later[at]
-    if (next) checkKept(moment, next, atThatTime)
+    if (!next) return
+    checkKept(moment, next, atThatTime)
+    checkCounted(moment, next, atThatTime)
   })
 }
 
@@ -29,6 +33,14 @@ function checkOwners(moment: Moment, expect: Expect): void {
     expect((state === 'running') === (owner_id !== null), 'I3', `run ${id} is ${state} and its owner ${owner_id}`)
   const sessions = new Set(live.map(({ session_id }) => session_id))
   expect(sessions.size === live.length, 'I3', `${live.length} runs have not ended in ${sessions.size} sessions`)
+}
+
+/** I12: a call that was added to the total of its request stays in it. */
+function checkCounted(before: Moment, after: Moment, expect: Expect): void {
+  const isCounted = (rows: Row[], call: Row) =>
+    rows.some((row) => keyOf(row, callKeys) === keyOf(call, callKeys) && row['counted'] === 1)
+  for (const call of before.rows.usage.filter(({ counted }) => counted === 1))
+    expect(isCounted(after.rows.usage, call), 'I12', `call ${keyOf(call, callKeys)} is no longer in the total`)
 }
 
 /** I2, I3: what was written stays, and a run that had ended neither changes, nor asks, nor does anything any more. */
@@ -56,7 +68,7 @@ function checkKept(before: Moment, after: Moment, expect: Expect): void {
       'I2',
       `run ${id} had ended, and is other now`,
     )
-    // Calls of large requests are added to a total later on.
+    // Calls of large requests are added to a total later on: see `checkTotals`.
     const ofRun = (rows: Row[]) =>
       JSON.stringify(rows.filter(({ run_id }) => run_id === id).map(({ counted: _, ...row }) => row))
     for (const table of removed.has(id ?? null) ? (['usage'] as const) : (['steps', 'usage', 'inbox'] as const))

@@ -31,3 +31,13 @@ test('a message without such words chooses nobody, and neither do agents without
   expect(routeToAgent('hello', agents)).toBeUndefined()
   expect(routeToAgent('...', [{ name: 'x', tags: ['!'], triggers: [''] }])).toBeUndefined()
 })
+
+test.each([
+  ['iPhone', 'my iphone is broken'],
+  ['iphone', 'my iPhone is broken'],
+  ['readFile', 'how does read file work?'],
+  ['read file', 'how does readFile work?'],
+  ['Rechnungsprüfung', 'bitte zur rechnungspruefung'],
+])('the trigger %s is in "%s"', (trigger, message) => {
+  expect(routeToAgent(message, [{ name: 'one', tags: [], triggers: [trigger] }])?.agent).toBe('one')
+})

@@ -14,14 +14,15 @@ const units = new Map([
 export const registerTokens: Register = (program, run) => {
   const list = run(async (here) => {
     const tokens = await (await here.client()).tokens()
-    const rows = tokens.map(({ id, user, state, scopes, expiresAt }) => [
+    const rows = tokens.map(({ id, kind, user, state, scopes, expiresAt }) => [
       String(id),
-      user,
+      user ?? 'owner',
+      kind,
       state,
-      scopes === null ? 'all of its role' : scopes.join(', '),
+      scopes === null ? `all of ${user === null ? 'yours' : 'its role'}` : scopes.join(', '),
       expiresAt === null ? '' : `until ${expiresAt.slice(0, 16).replace('T', ' ')} UTC`,
     ])
-    const text = tokens.length > 0 ? table(here.screen, rows, 3) : 'no tokens yet    heddle tokens create --user mia'
+    const text = tokens.length > 0 ? table(here.screen, rows, 4) : 'no tokens yet    heddle tokens create --user mia'
     return { json: { tokens }, text }
   })
   const tokens = program
@@ -37,13 +38,14 @@ export const registerTokens: Register = (program, run) => {
   tokens
     .command('create')
     .description('make a token; it is printed once, and only its hash is kept')
-    .requiredOption('--user <id>', 'whose token it is')
+    .option('--user <id>', 'whose token it is')
+    .option('--owner', 'a token of your own, with all your rights: to reach this heddle from another machine')
     .option('--scope <names>', `limit it, separated by commas: ${scopes.join(', ')}`)
     .option('--expires <when>', 'when it ends: 12h, 30d, 8w, or a date such as 2027-01-31')
     .action(
       run(async (here, _, options) => {
         const [scope, expires] = [options['scope'], options['expires']]
-        const made = await (await here.client()).createToken(String(options['user']), {
+        const made = await (await here.client()).createToken(userFrom(options), {
           ...(scope !== undefined && { scopes: scopesFrom(String(scope)) }),
           ...(expires !== undefined && { expiresAt: momentFrom(String(expires), here.clock.now()) }),
         })
@@ -62,6 +64,13 @@ export const registerTokens: Register = (program, run) => {
         return { json: { ok: true, id: Number(id) }, text: `token ${id} is revoked` }
       }),
     )
+}
+
+/** Whose token to make; null for the owner. */
+function userFrom({ user, owner }: Record<string, unknown>): string | null {
+  if (owner === true && user === undefined) return null
+  if (owner === undefined && user !== undefined) return String(user)
+  throw new UsageError('whose token?', 'give --user ID, or --owner for yourself')
 }
 
 function scopesFrom(text: string): AccessScope[] {

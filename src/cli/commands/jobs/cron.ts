@@ -102,8 +102,8 @@ export const registerCron: Register = (program, run) => {
           limit,
           ...(id !== undefined && { job: numberOf(id, 'job') }),
         })
-        const text =
-          fires.length > 0 ? table(here.screen, fires.map(fireRow), 4) : 'no job has fired yet    heddle cron list'
+        const none = id === undefined ? 'no job has fired yet' : `job ${numberOf(id, 'job')} has not fired yet`
+        const text = fires.length > 0 ? table(here.screen, fires.map(fireRow), 4) : `${none}    heddle cron list`
         return { json: { fires }, text }
       }),
     )

@@ -1,7 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ForgetResult, MemoryChange, MemoryView, RememberResult } from '../../../api/views/memory.ts'
+import type {
+  ForgetResult,
+  MemoryChange,
+  MemoryView,
+  RememberResult,
+  SimilarMemory,
+} from '../../../api/views/memory.ts'
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
 import { tail } from '../../../domain/id.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
@@ -80,10 +86,38 @@ export async function forgetMemory(
     }
   }
   const gone = await client.forgetMemory(id, { older: isOlderMeant })
+  const also = memory ? await forgetTwins(here, gone.near) : []
+  const near = gone.near.filter((twin) => !also.includes(twin.id))
   return {
-    json: { ok: true, ...gone },
-    text: [`memory:${id} is forgotten`, ...olderLines(gone), ...restedOn(gone)].join('\n'),
+    json: { ok: true, ...gone, near: near.map((twin) => twin.id) },
+    text: [
+      `memory:${id} is forgotten`,
+      ...also.map((twin) => `memory:${twin} is forgotten`),
+      ...olderLines(gone),
+      ...restedOn(gone),
+      ...twinLines(here, near),
+    ].join('\n'),
   }
+}
+
+/** Asks about each memory that may say the same; returns those that were forgotten. */
+async function forgetTwins(here: CommandContext, twins: readonly SimilarMemory[]): Promise<number[]> {
+  const client = await here.client()
+  const forgotten: number[] = []
+  for (const twin of twins) {
+    here.tell(datedMention(here.screen, 'similar:', twin))
+    if (!(await agrees(here, 'forget that too?'))) continue
+    await client.forgetMemory(twin.id)
+    forgotten.push(twin.id)
+  }
+  return forgotten
+}
+
+/** Lines about what may still say the same. */
+function twinLines(here: CommandContext, [first, ...others]: readonly SimilarMemory[]): string[] {
+  if (!first) return []
+  const lines = [first, ...others].map((twin) => datedMention(here.screen, 'similar, still there:', twin))
+  return [...lines, `  does one say the same?  heddle memory forget ${first.id}`]
 }
 
 function answerOf(
@@ -96,7 +130,7 @@ function answerOf(
     `${what}    heddle memory show ${memory.id}`,
     contentLine(here.screen, memory),
     ...superseded.map((older) => memoryMention(here.screen, 'replaces', older)),
-    ...near.map((other) => datedMention(here.screen, 'similar:', other)),
+    ...near.map((other) => datedMention(here.screen, 'similar:', { ...other, day: other.createdAt.slice(0, 10) })),
     ...(first
       ? [
           `  ${near.length === 1 ? 'both' : 'all'} are kept. Is one outdated?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`,
@@ -121,7 +155,7 @@ function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'
   const cited = joinFirst(narratives.map((id) => `narrative:${id}`))
   const shown = joinFirst(runs.map((id) => `run:${tail(id)}`))
   return [
-    ...(cited === null ? [] : [`  cited by ${cited}, which is no longer used`]),
+    ...(cited === null ? [] : [`  told in ${cited}, which no session begins with any more`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
     '  turns are not changed',
   ]

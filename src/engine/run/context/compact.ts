@@ -3,7 +3,7 @@ import { joinLabels } from '../../../domain/label.ts'
 import { linkMessages } from '../../../domain/message.ts'
 import type { ModelMessage } from '../../../domain/model.ts'
 import { minTurnsToCompact } from '../../../domain/run-options.ts'
-import { noUsage } from '../../../domain/turn.ts'
+import { noUsage, type Thread } from '../../../domain/turn.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
 import { ownerIn } from '../../../store/rows/search/documents.ts'
 import { lockSession, moveHead } from '../../../store/rows/sessions.ts'
@@ -72,8 +72,8 @@ function maxInputTokens({ engine, window, claimed, settings }: ActiveRun): numbe
 async function compactPath(run: ActiveRun, maxTokens: number, old: readonly PathTurn[]): Promise<NoReply | undefined> {
   const summary = await summarise(run, messagesOf(old), maxTokens)
   if (typeof summary === 'string') return summary
-  await writeCompactionTurn(run, old, summary)
-  run.context = await readContext(run.engine, run.claimed, run.journal.steeredItemIds)
+  const head = await writeCompactionTurn(run, old, summary)
+  run.moveTo(head, await readContext(run.engine, { ...run.claimed, head }, run.journal.steeredItemIds))
   return undefined
 }
 
@@ -82,12 +82,12 @@ async function writeCompactionTurn(
   run: ActiveRun,
   old: readonly PathTurn[],
   { text, from, to, last }: Summary,
-): Promise<void> {
+): Promise<Thread> {
   const { engine, claimed } = run
   const now = engine.clock.now()
   const id = engine.newId()
   const { requested, clamped } = claimed.actor.model
-  await engine.store.write('compact', async (tx) => {
+  return engine.store.write('compact', async (tx) => {
     const session = await lockSession(tx, claimed.session.id)
     await run.fence(tx)
     const parent = session?.headTurnId ? await findThread(tx, session.headTurnId) : undefined
@@ -100,7 +100,7 @@ async function writeCompactionTurn(
       thinkingConfig: null,
     })
     const spot = { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) }
-    const { depth } = await insertPlacedTurn(tx, spot, {
+    const thread = await insertPlacedTurn(tx, spot, {
       id,
       type: 'compaction',
       status: 'completed',
@@ -124,9 +124,13 @@ async function writeCompactionTurn(
       at: now,
       kind: 'turn.added',
       subject: `turn:${id}`,
-      payload: { session: session.label, folder: session.folder, depth, run: claimed.run.id, compaction: { from, to } },
+      payload: {
+        ...{ session: session.label, folder: session.folder, depth: thread.depth },
+        ...{ run: claimed.run.id, compaction: { from, to } },
+      },
       scope: claimed.run,
     })
+    return thread
   })
 }
 

@@ -3,15 +3,8 @@ import type { InboxItem } from '../../../domain/inbox.ts'
 import type { Message } from '../../../domain/message.ts'
 import type { ModelMessage } from '../../../domain/model.ts'
 import type { Run } from '../../../domain/run.ts'
-import type { Session } from '../../../domain/session.ts'
 import type { Thread } from '../../../domain/turn.ts'
-import {
-  bytesOnPath,
-  findHeadThread,
-  findThread,
-  readMessagesOnPath,
-  readStepsOnPath,
-} from '../../../store/rows/threads.ts'
+import { bytesOnPath, readMessagesOnPath, readStepsOnPath } from '../../../store/rows/threads.ts'
 import type { Reading } from '../../../store/store.ts'
 import { userMessage } from '../../model/model-messages.ts'
 import { isBackground } from '../../model/role.ts'
@@ -30,12 +23,11 @@ export interface Context {
 /** Reads the context of a run. A background run sees its inputs only: they contain all that it needs. */
 export async function readContext(
   { store, paths }: Engine,
-  { run, session, items }: { run: Run; session: Session; items: InboxItem[] },
+  { run, head, items }: { run: Run; head: Thread | undefined; items: InboxItem[] },
   steeredItemIds: ReadonlySet<string>,
 ): Promise<Context> {
   if (isBackground(run)) return { path: [], inputs: items }
   const path = await store.read(async (rows) => {
-    const head = await findHeadThread(rows, session.id)
     if (!head) return []
     const cached = paths.upTo(head)
     if (cached?.depth === head.depth) return cached.path
@@ -78,10 +70,9 @@ export function timeNote(now: Millis): string {
 export async function contextBytes(
   rows: Reading,
   { paths }: Pick<Engine, 'paths'>,
-  session: Session,
+  head: Thread | undefined,
   items: InboxItem[],
 ): Promise<number> {
-  const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
   return items.reduce(
     (sum, item) => sum + bytesOfMessage(userMessage(item)),
     head ? await pathBytes(rows, paths, head) : 0,

@@ -3,7 +3,7 @@ import type { Ending, Run } from '../../../domain/run.ts'
 import type { Session } from '../../../domain/session.ts'
 import { bindItems } from '../../../store/rows/inbox.ts'
 import { listOwners, lostOwners, removeOwner } from '../../../store/rows/owners.ts'
-import { findRun, lockRun, requeueRun, runsOf } from '../../../store/rows/runs.ts'
+import { findRun, finishRun, lockRun, requeueRun, runsOf } from '../../../store/rows/runs.ts'
 import { findSessions } from '../../../store/rows/sessions.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
 import { findTurn } from '../../../store/rows/threads.ts'
@@ -154,8 +154,12 @@ export async function endUnowned(
     prompt: null,
     model: last?.model ?? null,
     label,
+    now: engine.clock.now(),
   })
+  const { activeMs } = run
+  await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs, label: end.run.label, at: end.now })
   await endRun(end)
+  tx.hint('runs')
   await engine.moments.afterSettle(end)
 }
 
@@ -165,12 +169,13 @@ async function labelOfHead(rows: Reading, { headTurnId }: Session): Promise<Labe
   return head && isUntrusted(head.turn.label) ? [head.turn.label] : []
 }
 
-/** Locks a run and the sessions that its end touches. Sessions are locked before runs. */
+/** Locks a run, the sessions that its end touches, and other sessions. Sessions are locked before runs. */
 export async function lockRunWithSessions(
   tx: Tx,
   known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
+  others: readonly string[] = [],
 ): Promise<(RunSessions & { run: Run }) | undefined> {
-  const sessions = await lockRunSessions(tx, known)
+  const sessions = await lockRunSessions(tx, known, others)
   const run = await lockRun(tx, known.id)
   return run && { run, ...sessions }
 }

@@ -16,7 +16,7 @@ interface PoolOptions {
   lease: Lease
   /** The claimant for follow-up runs; undefined while this process takes no new work. */
   claimant(): Claimant | undefined
-  /** A run has ended, so there is room for another. */
+  /** There is room for another run, and one may be queued. */
   onRoom(): void
   onError(error: unknown): void
 }
@@ -53,8 +53,12 @@ export class RunPool {
     if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
     this.#watchTime(claimed, stop, ended.signal)
     const worker = { signal: stop.signal, leaseAtRisk: () => lease.atRisk, claimant, fileQueue: this.#fileQueue }
+    let isQueueEmpty = false
     const done = executeRun(this.#engine, claimed, worker)
-      .then((next) => next && this.start(next))
+      .then((after) => {
+        if (after?.next) this.start(after.next)
+        isQueueEmpty = after?.isQueueEmpty === true
+      })
       .catch((error) => {
         // A storage failure is not the run's fault.
         const crash = error instanceof StorageFailure ? {} : ({ crash: 'own fault' } as const)
@@ -66,7 +70,7 @@ export class RunPool {
         // Aborted because this process lost its lease: it lives, so the run has not crashed it.
         if (isAbandoned(stop.signal)) this.#toRelease.push({ ...claimed, wasStarted: true })
         this.#busy.delete(key)
-        onRoom()
+        if (!isQueueEmpty) onRoom()
       })
     this.#busy.set(key, { runId: claimed.run.id, stop, done })
   }

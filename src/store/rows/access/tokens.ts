@@ -11,6 +11,7 @@ export async function insertToken(tx: Tx, token: Omit<Token, 'id' | 'revokedAt'>
     tx.build
       .insertInto('tokens')
       .values({
+        kind: token.kind,
         user_id: token.userId,
         hash: token.hash,
         scopes_json: token.scopes && JSON.stringify(token.scopes),
@@ -29,9 +30,22 @@ export async function findToken(rows: Reading, hash: string): Promise<Token | un
   return row && tokenFrom(row)
 }
 
-/** All tokens, newest first. */
+/** All tokens and signed-in browsers, newest first; codes of links are nobody's to keep. */
 export async function listTokens(rows: Reading): Promise<Token[]> {
-  return (await rows.all(rows.build.selectFrom('tokens').selectAll().orderBy('id', 'desc'))).map(tokenFrom)
+  const query = rows.build.selectFrom('tokens').selectAll().where('kind', '<>', 'link').orderBy('id', 'desc')
+  return (await rows.all(query)).map(tokenFrom)
+}
+
+/** Deletes the link with this hash and returns it: of several who use it at once, one gets it. */
+export async function takeLink(tx: Tx, hash: string): Promise<Token | undefined> {
+  const query = tx.build.deleteFrom('tokens').where('hash', '=', hash).where('kind', '=', 'link').returningAll()
+  const row = await tx.first(query)
+  return row && tokenFrom(row)
+}
+
+/** Deletes links that were never used. */
+export async function deleteExpiredLinks(tx: Tx, now: Millis): Promise<void> {
+  await tx.run(tx.build.deleteFrom('tokens').where('kind', '=', 'link').where('expires_at', '<=', now))
 }
 
 /** Revokes a token; false if there is none or it was revoked before. */
@@ -53,6 +67,7 @@ const byHash = statement((db, arg: { hash: string }) =>
 function tokenFrom(row: Selectable<Tables['tokens']>): Token {
   return {
     id: row.id,
+    kind: row.kind,
     userId: row.user_id,
     scopes: row.scopes_json === null ? null : JSON.parse(row.scopes_json),
     createdAt: row.created_at,

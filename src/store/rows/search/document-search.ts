@@ -1,7 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DocumentKind } from '../../../domain/search.ts'
-import { type SearchHit, searchByWords, type WordIndex } from '../../knowledge/word-search.ts'
-import { raw } from '../../raw.ts'
+import {
+  countedWords,
+  type SearchHit,
+  type SearchTerm,
+  searchByWords,
+  type WordIndex,
+} from '../../knowledge/word-search.ts'
 import type { Reading } from '../../store.ts'
 import type { OwnedBy } from '../access/own-sessions.ts'
 import { kindNumber } from './documents.ts'
@@ -33,12 +38,12 @@ export async function newestDocument(rows: Reading): Promise<number> {
  */
 export async function searchDocuments(
   rows: Reading,
-  words: readonly string[],
+  terms: readonly SearchTerm[],
   scope: DocumentScope,
 ): Promise<SearchHit[]> {
   const total = scope.principal === undefined ? scope.newest : await countOwn(rows, scope.principal)
   if (total === 0) return []
-  return searchByWords(rows, indexWithin(scope), words, { total, limit: maxFound })
+  return searchByWords(rows, indexWithin(scope), terms, { total, limit: maxFound })
 }
 
 const table = sql.table('search_words')
@@ -60,13 +65,11 @@ function indexWithin({ principal, sessionId, kind, filesOnlyOf, newest }: Docume
   return {
     table,
     of: sql.ref<number>('document_id'),
-    countUpTo: (rows, { word, limit }) =>
-      raw<{ count: number }>(
-        rows.build,
-        sql`SELECT count(*) AS count FROM (SELECT 1 FROM ${table} WHERE word = ${word} ${only} LIMIT ${limit}) AS counted`,
-      ),
+    countUpTo: (rows, args) => countedWords(rows.build, rows.dialect, { ...args, table, only }),
     only,
     maxIndexRows,
+    // Only the order of documents counts, which it would not change.
+    unknownWeight: 0,
     ranksByCommon: true,
   }
 }

@@ -164,7 +164,9 @@ async function records(
       sql`
       SELECT ends.first_id, ends.last_id, ends.session_id, sessions.label AS session_key,
              requester.label AS requester_key, last.title, last.agent, last.state, last.error_json,
-             coalesce((SELECT model FROM usage WHERE usage.run_id = ends.last_id ORDER BY call DESC LIMIT 1),
+             coalesce((SELECT usage.model FROM runs AS caller JOIN usage ON usage.run_id = caller.id
+                       WHERE caller.session_id = ends.session_id AND caller.parent_run_id IS NOT NULL
+                       ORDER BY caller.id DESC, usage.call DESC LIMIT 1),
                       last.model_requested) AS model,
              coalesce((SELECT payload_json FROM inbox WHERE inbox.run_id = ends.first_id ORDER BY seq LIMIT 1),
                       (SELECT payload_json FROM inbox WHERE inbox.session_id = ends.session_id

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import type { Heddle } from '../../api/heddle.ts'
+import type { Principal } from '../../domain/access/principal.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import type { RateLimits } from './rate-limits.ts'
+
+/** Max tokens of each kind that are remembered. */
+const maxTokens = 1000
+
+/**
+ * Finds out whose token a request has. Wrong ones are counted per address; above the limit an address gets on only with
+ * tokens that were good before, so that someone who guesses locks nobody out. A wrong token stays wrong: the browser of a
+ * user who was signed out may ask again and again without being counted.
+ */
+export class AdmittedTokens {
+  readonly #heddle: Pick<Heddle, 'identify'>
+  readonly #failures: RateLimits
+  readonly #good = new Set<string>()
+  readonly #bad = new Set<string>()
+
+  constructor(heddle: Pick<Heddle, 'identify'>, failures: RateLimits) {
+    this.#heddle = heddle
+    this.#failures = failures
+  }
+
+  /** Throws for a token that nobody has. `hash` names the token where it must not be told. */
+  async identify(token: string, address: string): Promise<{ principal: Principal; hash: string }> {
+    const hash = hashOfToken(token)
+    if (!this.#good.has(hash) && !this.#bad.has(hash)) this.#failures.assertLeft(address)
+    try {
+      const principal = await this.#heddle.identify(token)
+      remember(this.#good, hash)
+      return { principal, hash }
+    } catch (error) {
+      this.#good.delete(hash)
+      if (error instanceof HeddleError && error.code === 'unknown_token' && !this.#bad.has(hash)) {
+        remember(this.#bad, hash)
+        this.#failures.take(address)
+      }
+      throw error
+    }
+  }
+
+  /** Remembers a token that was just handed out. */
+  add(token: string): void {
+    remember(this.#good, hashOfToken(token))
+  }
+}
+
+function hashOfToken(token: string): string {
+  return createHash('sha256').update(token).digest('base64')
+}
+
+function remember(tokens: Set<string>, hash: string): void {
+  tokens.add(hash)
+  const [oldest] = tokens
+  if (tokens.size > maxTokens && oldest !== undefined) tokens.delete(oldest)
+}

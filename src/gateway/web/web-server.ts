@@ -1,0 +1,265 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { type RouteContext, routes, type Sender } from '../http.ts'
+import { refusalAnswer } from '../refusals.ts'
+import { assertOwnClient, assertOwnPage, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
+import { AdmittedTokens } from './admitted-tokens.ts'
+import { cookieName, credentialOf } from './credential.ts'
+import { builtPage, sendPage } from './page-files.ts'
+import { setPageHeaders } from './page-headers.ts'
+import { prometheusText, type ServerMetrics } from './prometheus.ts'
+import { callerAddress, type Rate, RateLimits } from './rate-limits.ts'
+import { Readiness } from './readiness.ts'
+import { ServerCounts } from './server-counts.ts'
+import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
+
+const headersTimeout: Millis = 5_000
+const maxConnections = 4096
+const maxHeaderSize = 16 * 1024
+/** Ports that are tried after the preferred one, before any free one is taken. */
+const nearbyPorts = 9
+/** Unknown tokens and codes per address: guessing 256 bits is hopeless, and must not keep the database busy either. */
+const maxFailures = { burst: 20, perSecond: 1 / 3 }
+
+/** Where and how to listen. */
+export interface WebSettings {
+  bind: string
+  port: number
+  /** Take another port if this one is taken. */
+  isPortFree: boolean
+  /** Names besides the address under which this server is reached. */
+  hosts: readonly string[]
+  tls?: { cert: string; key: string }
+  /** The owner wants an address that others reach, without TLS. */
+  allowPlain: boolean
+  requestsPerSecond: number
+  /** Wrong tokens and codes that an address may send. */
+  failures?: Rate
+  home: HomeFacts
+  /** Folder of the built page, if it is another than the package's. */
+  pageFolder?: string
+}
+
+interface WebServer {
+  /** Address of the page, without a path. */
+  url: string
+  stop(): Promise<void>
+}
+
+/** Serves the page and the routes over TCP. Every request is admitted by its headers before a byte of its body is read. */
+export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings: WebSettings): Promise<WebServer> {
+  assertSafeBind(settings)
+  const { tls } = settings
+  const options = { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: 1000, keepAliveTimeout: 5_000 }
+  const server = tls
+    ? createTlsServer({ ...options, ...tls, maxHeaderSize })
+    : createServer({ ...options, maxHeaderSize })
+  server.maxConnections = maxConnections
+  const port = await listen(server, settings)
+  const scheme = tls ? 'https' : 'http'
+  const hosts = ownHosts({ bind: settings.bind, port, names: settings.hosts }, scheme)
+  const door = new Door(context, { ...settings, hosts, cookie: cookieName(port) })
+  server.on('request', (request, response) => void door.answer(request, response))
+  // Without this, Node asks for the body before anyone has looked at the headers.
+  server.on('checkContinue', (request, response) => void door.answer(request, response))
+  server.on('error', context.onError)
+  const [name] = settings.hosts
+  return {
+    url: `${scheme}://${name ?? hostIn(settings.bind)}:${port}`,
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'failures' | 'pageFolder' | 'home'> {
+  hosts: OwnHosts
+  cookie: string
+}
+
+/** Admits requests that come over TCP. */
+class Door {
+  readonly #context: Omit<RouteContext, 'senderOf'>
+  readonly #settings: DoorSettings
+  readonly #failures: RateLimits
+  readonly #requests: RateLimits
+  readonly #tokens: AdmittedTokens
+  readonly #readiness: Readiness
+  readonly #counts: ServerCounts
+  readonly #senders = new WeakMap<IncomingMessage, Sender>()
+  readonly #routes: (request: IncomingMessage, response: ServerResponse) => unknown
+
+  constructor(context: Omit<RouteContext, 'senderOf'>, settings: DoorSettings) {
+    const { requestsPerSecond: perSecond, cookie, hosts } = settings
+    this.#context = context
+    this.#settings = settings
+    this.#failures = new RateLimits(settings.failures ?? maxFailures, context.clock)
+    this.#tokens = new AdmittedTokens(context.heddle, this.#failures)
+    this.#readiness = new Readiness(context.heddle, context.clock)
+    this.#counts = new ServerCounts(context.hub)
+    this.#requests = new RateLimits({ burst: 2 * perSecond, perSecond }, context.clock)
+    const http = routes({ ...context, senderOf: async (request) => this.#senderOf(request) })
+    signInRoutes(http, {
+      ...context,
+      home: settings.home,
+      cookie,
+      isSecure: hosts.scheme === 'https',
+      senderOf: (request) => this.#senderOf(request),
+      onSignIn: (token) => this.#tokens.add(token),
+      onFailure: (request) => this.#failures.take(addressOf(request)),
+    })
+    http.get('/metrics', async (c) => {
+      const { principal } = this.#senderOf(c.env.incoming)
+      const text = prometheusText(await context.heddle.as(principal).metrics(), this.#metrics())
+      return c.body(text, 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+    })
+    this.#routes = getRequestListener(http.fetch, { overrideGlobalObjects: false })
+  }
+
+  /** Answers a request, or refuses it and closes its connection. Must not throw. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    setPageHeaders(response)
+    response.once('close', () => this.#counts.countAnswer(response.statusCode))
+    try {
+      const path = pathOf(request)
+      const isPage = !isReserved(path)
+      assertOwnClient(request, this.#settings.hosts, { isPage })
+      if (isPage) {
+        this.#requests.take(addressOf(request))
+        return await sendPage(request, response, { folder: this.#settings.pageFolder ?? builtPage, path })
+      }
+      if (path === '/healthz' || path === '/readyz') {
+        this.#requests.take(addressOf(request))
+        return sendProbe(response, path === '/healthz' || (await this.#readiness.check()))
+      }
+      if (path === signInPath) this.#failures.assertLeft(addressOf(request))
+      else this.#senders.set(request, await this.#identify(request))
+      if (request.headers.expect !== undefined) response.writeContinue()
+      this.#routes(request, response)
+    } catch (error) {
+      refuseNow(request, response, refusalAnswer(error, this.#context.onError))
+    }
+  }
+
+  /** Who sends a request, by its token or cookie. */
+  async #identify(request: IncomingMessage): Promise<Sender> {
+    const credential = credentialOf(request, this.#settings.cookie)
+    assertOwnPage(request, credential)
+    const { token } = credential
+    const { principal, hash } = await this.#tokens.identify(token, addressOf(request))
+    this.#requests.take(hash)
+    return { token, principal }
+  }
+
+  #metrics(): ServerMetrics {
+    const { health, followers } = this.#context
+    return {
+      version: health.version,
+      startedAtSeconds: Date.parse(health.since) / 1000,
+      memoryBytes: process.memoryUsage.rss(),
+      streamClients: followers.size,
+      ...{ events: this.#counts.events, ended: this.#counts.ended, answers: this.#counts.answers },
+    }
+  }
+
+  #senderOf(request: IncomingMessage): Sender {
+    const sender = this.#senders.get(request)
+    if (!sender) throw new Error('this request was not admitted')
+    return sender
+  }
+}
+
+/** Binds a port: the preferred one or, if the owner did not insist, one near it. */
+async function listen(
+  server: ReturnType<typeof createServer>,
+  { bind, port, isPortFree }: WebSettings,
+): Promise<number> {
+  const nearby = port === 0 ? [] : Array.from({ length: nearbyPorts }, (_, n) => port + n + 1).filter((n) => n < 65_536)
+  for (const each of isPortFree ? [port, ...nearby, 0] : [port]) {
+    const failure = await tryListen(server, bind, each)
+    if (!failure) return (server.address() as AddressInfo).port
+    if (failure.code !== 'EADDRINUSE') throw cannotListen(bind, each, failure)
+  }
+  throw new HeddleError(
+    'port_taken',
+    `port ${port} of ${bind} is taken by another program`,
+    'choose another with --port or http.port in heddle.yaml, or end that program',
+  )
+}
+
+function tryListen(server: ReturnType<typeof createServer>, host: string, port: number) {
+  return new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    const failed = (error: Error) => resolve(error)
+    server.once('error', failed)
+    server.listen({ host, port }, () => {
+      server.off('error', failed)
+      resolve(undefined)
+    })
+  })
+}
+
+function cannotListen(bind: string, port: number, cause: NodeJS.ErrnoException): HeddleError {
+  const why = cause.code === 'EACCES' ? 'you may not use this port' : `the system says ${cause.code}`
+  return new HeddleError('cannot_listen', `cannot listen on ${bind}:${port}: ${why}`, 'set http.bind and http.port', {
+    cause,
+  })
+}
+
+function assertSafeBind({ bind, tls, allowPlain }: WebSettings): void {
+  if (isLoopbackAddress(bind) || tls || allowPlain) return
+  throw new HeddleError(
+    'plain_bind',
+    `${bind} can be reached from other machines, and without TLS they would send their tokens in the clear`,
+    'set http.tls.cert and http.tls.key in heddle.yaml; or http.allowPlain: true, if a proxy before it has TLS',
+  )
+}
+
+/** The path of a request, decoded by nobody: a name that needs decoding is no name of ours. */
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '/'
+}
+
+function isReserved(path: string): boolean {
+  return path === '/v1' || path.startsWith('/v1/') || ['/healthz', '/readyz', '/metrics'].includes(path)
+}
+
+function sendProbe(response: ServerResponse, isWell: boolean): void {
+  response.statusCode = isWell ? 200 : 503
+  response.setHeader('content-type', 'text/plain; charset=utf-8')
+  response.end(isWell ? 'ok\n' : 'not ready\n')
+}
+
+/** Answers without reading the body, and closes: what follows on this connection is the rest of the body. */
+function refuseNow(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body }: ReturnType<typeof refusalAnswer>,
+): void {
+  if (response.headersSent) return void response.destroy()
+  const hasBody = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...(status === 429 && { 'retry-after': '3' }),
+    ...(hasBody && { connection: 'close' }),
+  })
+  response.end(text, () => hasBody && request.socket.destroySoon())
+}
+
+function addressOf({ socket }: IncomingMessage): string {
+  return callerAddress(socket.remoteAddress)
+}
+
+function hostIn(address: string): string {
+  if (address === '0.0.0.0' || address === '::') return '127.0.0.1'
+  return address.includes(':') ? `[${address}]` : address
+}

@@ -1,0 +1,112 @@
+import { sql } from 'kysely'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading } from '../store.ts'
+
+/** Max ids of one condition. */
+const maxIds = 5000
+
+/** What one narrative rests on besides earlier narratives. */
+interface NarrativeBasis {
+  id: number
+  memoryIds: number[]
+  /** The run that wrote it: what it kept or was reminded of may be in the text. */
+  runId: string | null
+}
+
+/**
+ * A narrative and all that it may repeat: those that it continues and those that its run began with, over any number of
+ * steps.
+ */
+export async function narrativeBasis(rows: Reading, id: number): Promise<NarrativeBasis[]> {
+  const found = await rows.all(basis({ id }))
+  return found.map((row) => ({ id: Number(row.id), memoryIds: JSON.parse(row.memory_ids), runId: row.run_id }))
+}
+
+/** Whether one of these memories was forgotten, or one that these runs kept or were reminded of. */
+export async function isAnyForgotten(
+  rows: Reading,
+  memoryIds: readonly number[],
+  runIds: readonly string[],
+): Promise<boolean> {
+  for (const table of ['memories', 'memories_archive'] as const) {
+    // Both have the same columns.
+    const forgotten = rows.build
+      .selectFrom(table as 'memories')
+      .select('id')
+      .where('forgotten_at', 'is not', null)
+      .limit(1)
+    for (const ids of chunksOf(memoryIds)) if (await rows.first(forgotten.where('id', 'in', ids))) return true
+    for (const ids of chunksOf(runIds)) {
+      const shown = rows.build.selectFrom('memory_recalls').select('memory_id').where('run_id', 'in', ids)
+      if (await rows.first(forgotten.where('run_id', 'in', ids))) return true
+      if (await rows.first(forgotten.where('id', 'in', shown))) return true
+    }
+  }
+  return false
+}
+
+/** Narratives that are based on a memory, directly or by way of others, oldest first. */
+export async function narrativesBasedOn(rows: Reading, memoryId: number): Promise<number[]> {
+  const likely = await rows.all(citing({ like: `%${memoryId}%` }))
+  const direct = [
+    ...likely.filter(({ memory_ids }) => JSON.parse(memory_ids).includes(memoryId)),
+    ...(await rows.all(ofItsRuns({ memoryId }))),
+  ]
+  const all = new Set<number>()
+  for (const { id } of direct)
+    if (!all.has(Number(id))) for (const row of await rows.all(dependents({ id: Number(id) }))) all.add(Number(row.id))
+  return [...all].sort((a, b) => a - b)
+}
+
+function chunksOf<T>(all: readonly T[]): T[][] {
+  const unique = [...new Set(all)]
+  return Array.from({ length: Math.ceil(unique.length / maxIds) }, (_, at) =>
+    unique.slice(at * maxIds, (at + 1) * maxIds),
+  )
+}
+
+const basis = statement((db, arg: { id: number }) =>
+  raw<{ id: number; memory_ids: string; run_id: string | null }>(
+    db,
+    sql`WITH RECURSIVE basis (id) AS (
+          SELECT CAST(${arg.id} AS BIGINT)
+          UNION
+          SELECT CASE step.kind WHEN 0 THEN told.previous_narrative_id ELSE (
+            SELECT narrative_id FROM narrative_recalls WHERE narrative_recalls.run_id = told.run_id
+          ) END
+          FROM basis JOIN narratives AS told ON told.id = basis.id
+          CROSS JOIN (SELECT 0 AS kind UNION ALL SELECT 1) AS step
+        )
+        SELECT narratives.id, memory_ids, run_id FROM narratives JOIN basis ON basis.id = narratives.id`,
+  ),
+)
+
+const citing = statement((db, arg: { like: string }) =>
+  db.selectFrom('narratives').select(['id', 'memory_ids']).where('memory_ids', 'like', arg.like),
+)
+
+/** Narratives of the runs that kept a memory or were reminded of it. */
+const ofItsRuns = statement((db, arg: { memoryId: number }) =>
+  raw<{ id: number }>(
+    db,
+    sql`SELECT id FROM narratives WHERE run_id IN (
+          SELECT run_id FROM memory_recalls WHERE memory_id = ${arg.memoryId}
+          UNION SELECT run_id FROM memories WHERE id = ${arg.memoryId} AND run_id IS NOT NULL
+          UNION SELECT run_id FROM memories_archive WHERE id = ${arg.memoryId} AND run_id IS NOT NULL
+        )`,
+  ),
+)
+
+const dependents = statement((db, arg: { id: number }) =>
+  raw<{ id: number }>(
+    db,
+    sql`WITH RECURSIVE later (id) AS (
+          SELECT CAST(${arg.id} AS BIGINT)
+          UNION
+          SELECT told.id FROM later JOIN narratives AS told ON told.previous_narrative_id = later.id
+            OR told.run_id IN (SELECT run_id FROM narrative_recalls WHERE narrative_id = later.id)
+        )
+        SELECT id FROM later`,
+  ),
+)

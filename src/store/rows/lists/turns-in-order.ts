@@ -1,0 +1,66 @@
+import { sql } from 'kysely'
+import type { PlacedTurn } from '../../../domain/turn.ts'
+import type { Reading } from '../../store.ts'
+import { type PageQuery, type SessionScope, within } from '../session-lists.ts'
+import { type PlacedRow, placedFrom } from '../threads.ts'
+
+/** A turn with the session that wrote it, and the agent that answered. */
+export interface BranchTurn extends PlacedTurn {
+  /** Null for turns that no session writes after any more. */
+  branch: string | null
+  agent: string | null
+}
+
+/** The newest turns that these sessions wrote, newest first; `after` is the id of one, and older ones follow it. */
+export async function newestTurns(
+  rows: Reading,
+  sessions: SessionScope,
+  { limit, after }: PageQuery<string>,
+): Promise<BranchTurn[]> {
+  const condition = within(sessions)
+  const own = rows.build.selectFrom('sessions').select('segment_id')
+  let query = rows.build
+    .selectFrom('threads')
+    .innerJoin('turns', 'turns.id', 'threads.turn_id')
+    .selectAll('threads')
+    .selectAll('turns')
+    .select([
+      sql<string | null>`(SELECT label FROM sessions WHERE sessions.segment_id = threads.segment_id LIMIT 1)`.as(
+        'branch',
+      ),
+      sql<string | null>`(SELECT agent FROM runs WHERE runs.id = turns.run_id)`.as('agent'),
+    ])
+    // Ids begin with their time.
+    .orderBy('threads.turn_id', 'desc')
+    .limit(limit)
+  if (condition) query = query.where('threads.segment_id', 'in', own.where(condition))
+  if (after !== undefined) query = query.where('threads.turn_id', '<', after)
+  const found = (await rows.all(query)) as (PlacedRow & Pick<BranchTurn, 'branch' | 'agent'>)[]
+  return found.map(({ branch, agent, ...row }) => ({ ...placedFrom(row), branch, agent }))
+}
+
+/** Agents of these runs; those without one are left out. */
+export async function agentsOfRuns(rows: Reading, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const query = rows.build
+    .selectFrom('runs')
+    .select(['id', 'agent'])
+    .where('id', 'in', ids)
+    .where('agent', 'is not', null)
+  return new Map((await rows.all(query)).map(({ id, agent }) => [id, agent ?? '']))
+}
+
+/** Labels of the sessions whose heads are among these turns, as far as the reader may know of them. */
+export async function labelsAtHeads(
+  rows: Reading,
+  turnIds: readonly string[],
+  filter: SessionScope,
+): Promise<Map<string, string[]>> {
+  if (turnIds.length === 0) return new Map()
+  const condition = within(filter)
+  let query = rows.build.selectFrom('sessions').select(['head_turn_id', 'label']).orderBy('label')
+  query = query.where('head_turn_id', 'in', turnIds)
+  const found = await rows.all(condition ? query.where(condition) : query)
+  const byHead = Map.groupBy(found, (row) => row.head_turn_id ?? '')
+  return new Map([...byHead].map(([id, sessions]) => [id, sessions.map(({ label }) => label)]))
+}

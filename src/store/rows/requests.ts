@@ -1,0 +1,103 @@
+import { sql } from 'kysely'
+import type { Run } from '../../domain/run.ts'
+import type { PlacedTurn } from '../../domain/turn.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading } from '../store.ts'
+import { type RunRow, runFrom } from './run-rows.ts'
+import { type PlacedRow, placedFrom } from './threads.ts'
+
+/** An input with what became of it so far. */
+interface InputState {
+  session: { id: string; label: string }
+  /** The run that took the input; undefined while it waits for one. */
+  run: Run | undefined
+  /** The turn that answers it. */
+  turnId: string | null
+  /** Whether its request has a run that has not ended, or an unanswered input that wakes a session. */
+  isUnfinished: boolean
+  hasPlans: boolean
+}
+
+/** Reads an input with its run and whether anything of its request is left to do. */
+export async function findInputState(rows: Reading, itemId: string): Promise<InputState | undefined> {
+  const row = await rows.first(state({ itemId }))
+  return (
+    row && {
+      session: { id: row.input_session_id, label: row.label },
+      run: row.id === null ? undefined : runFrom(row as RunRow),
+      turnId: row.consumed_by_turn,
+      isUnfinished: row.is_unfinished === 1,
+      hasPlans: row.has_plans === 1,
+    }
+  )
+}
+
+/** Turns of a request in its own session, oldest first: the first answers the question, the last is the final answer. */
+export async function turnsOfRequest(
+  rows: Reading,
+  root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
+): Promise<string[]> {
+  const found = await rows.all(
+    answeredIn({ runId: root.id, rootRunId: root.rootRunId, sessionId: root.sessionId ?? '' }),
+  )
+  return found.map(({ turn }) => turn)
+}
+
+/** The same with what the last of them says; undefined if there is none. */
+export async function answerOfRequest(
+  rows: Reading,
+  root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
+): Promise<{ turnIds: string[]; answer: PlacedTurn } | undefined> {
+  const args = { runId: root.id, rootRunId: root.rootRunId, sessionId: root.sessionId ?? '' }
+  const found = await rows.all(answeredBy(args))
+  const last = found.at(-1)
+  return last && { turnIds: found.map(({ turn_id }) => turn_id), answer: placedFrom(last) }
+}
+
+type StateRow = { [K in keyof RunRow]: RunRow[K] | null } & {
+  input_session_id: string
+  label: string
+  consumed_by_turn: string | null
+  is_unfinished: number
+  has_plans: number
+}
+
+const state = statement((db, arg: { itemId: string }) =>
+  raw<StateRow>(
+    db,
+    sql`SELECT runs.*, input.session_id AS input_session_id, input.consumed_by_turn, sessions.label,
+               CASE WHEN EXISTS (SELECT 1 FROM runs AS other
+                                 WHERE other.root_run_id = runs.root_run_id AND other.finished_at IS NULL)
+                      OR EXISTS (SELECT 1 FROM inbox AS other
+                                 WHERE other.root_run_id = runs.root_run_id AND other.wake = 1
+                                   AND other.consumed_by_turn IS NULL)
+                    THEN 1 ELSE 0 END AS is_unfinished,
+               CASE WHEN EXISTS (SELECT 1 FROM projects WHERE projects.root_run_id = runs.root_run_id)
+                    THEN 1 ELSE 0 END AS has_plans
+        FROM inbox AS input
+        JOIN sessions ON sessions.id = input.session_id
+        LEFT JOIN runs ON runs.id = input.run_id
+        WHERE input.id = ${arg.itemId}`,
+  ),
+)
+
+// UNION of two index lookups: with OR, SQLite would scan the table.
+const answers = (arg: { runId: string; rootRunId: string; sessionId: string }) => sql`
+  SELECT consumed_by_turn FROM inbox
+  WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
+  UNION
+  SELECT consumed_by_turn FROM inbox
+  WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL`
+
+const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
+  raw<{ turn: string }>(db, sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (${answers(arg)}) ORDER BY depth`),
+)
+
+const answeredBy = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
+  raw<PlacedRow>(
+    db,
+    sql`SELECT threads.*, turns.* FROM threads JOIN turns ON turns.id = threads.turn_id
+        WHERE threads.turn_id IN (${answers(arg)}) ORDER BY threads.depth`,
+  ),
+)

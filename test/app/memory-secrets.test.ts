@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import type { ModelRequest } from '../../src/domain/model.ts'
+import { removeSecret, storeSecret } from '../../src/home/secrets.ts'
+import { openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
+
+const folder = '/here'
+const never = new AbortController().signal
+const value = 'hunter2-correct-horse'
+
+let heddle: TestApp
+let work: { stop(): Promise<void> }
+const requests: ModelRequest[] = []
+afterEach(async () => {
+  requests.length = 0
+  await work.stop()
+  await heddle.remove()
+})
+
+async function open(): Promise<void> {
+  const model = scriptedModel((request) => {
+    requests.push(request)
+    const last = request.messages.at(-1)
+    const call = /^call (\w+) (.*)$/.exec(String(last?.content))
+    if (last?.role === 'user' && call) return { calls: [{ name: call[1] ?? '', input: JSON.parse(call[2] ?? '') }] }
+    return { text: 'done' }
+  })
+  heddle = await openTestApp({ models: [model], agent: 'coordinator' })
+  work = await heddle.work()
+}
+
+async function ask(content: string): Promise<void> {
+  const { itemId } = await heddle.submit(folder, { session: 'main', content })
+  await heddle.answer(folder, itemId, never)
+}
+
+async function exported(): Promise<string> {
+  let file = ''
+  for await (const piece of heddle.exportMemories()) file += piece
+  return file
+}
+
+test('a memory with the value of a stored secret has its name wherever it is sent, shown or exported', async () => {
+  await open()
+  const secrets = join(heddle.home, 'secrets')
+  await heddle.remember({ content: `The password of the vault is ${value}`, tags: [value] })
+  expect(await exported()).toContain(value)
+  await storeSecret(secrets, 'vault', value)
+  const marked = 'The password of the vault is [secret:vault]'
+  const { memory } = await heddle.remember({ content: `The safe opens with "${value}".` })
+  expect(memory.content).toBe('The safe opens with "[secret:vault]".')
+  await ask('what is the password of the vault?')
+  expect(JSON.stringify(requests.at(-1)?.note)).toContain(marked)
+  await ask('call memory_query {"query":"password vault"}')
+  await ask(`call memory_store {"content":"The password of the vault is known"}`)
+  await ask('call narrative_update {"summary":"The password is in the vault."}')
+  const search = await heddle.searchMemories('password vault', { limit: 5 })
+  const list = await heddle.memories({ limit: 5 })
+  const shown = await heddle.show(folder, 'memory:1')
+  for (const each of [requests, search, list, shown, await exported(), await heddle.forgetMemory(2)])
+    expect(JSON.stringify(each)).not.toContain(value)
+  for (const each of [requests, search, list, shown, await exported()]) expect(JSON.stringify(each)).toContain(marked)
+  await removeSecret(secrets, 'vault')
+  expect(await exported()).toContain(value)
+})
+
+test('a note with the value of a stored secret has its name, too, and a part of a longer word is left', async () => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'pin', '9331')
+  writeFileSync(join(heddle.home, 'USER.md'), 'The alarm at the warehouse has the pin 9331, not 93311.\n')
+  await ask('call memory_query {"query":"alarm warehouse pin"}')
+  const answer = JSON.stringify(requests.at(-1)?.messages)
+  expect(answer).toContain('has the pin [secret:pin], not 93311.')
+})

@@ -1,0 +1,43 @@
+import { afterEach, expect, test } from 'vitest'
+import { type Database, databases } from '../setup/places.ts'
+import { type Budget, budgets } from './budgets.ts'
+import { type Cost, type CountingHome, openCountingHome, operations } from './operations.ts'
+
+/** PostgreSQL has as many statements and a few more, and commits of its own: there round trips are the cost. */
+const counted: Record<Database, readonly (keyof Budget)[]> = {
+  sqlite: ['statements', 'commits', 'events'],
+  postgres: ['roundTrips'],
+}
+
+let home: CountingHome | undefined
+afterEach(async () => {
+  await home?.remove()
+  home = undefined
+})
+
+test('every operation that is counted has a budget', () => {
+  expect(Object.keys(operations)).toEqual(Object.keys(budgets))
+})
+
+test.each(
+  databases.flatMap((database) => Object.entries(budgets).map(([name, budget]) => ({ database, name, budget }))),
+)('$name on $database asks no more of the database than its budget', async ({ database, name, budget }) => {
+  home = await openCountingHome(database)
+  const cost = await operations[name]?.(home)
+  expect(cost && excess(counted[database], cost, budget)).toBe('')
+})
+
+/** What goes beyond the budget, and the statements that were counted; empty if nothing does. */
+function excess(keys: readonly (keyof Budget)[], cost: Cost, budget: Budget): string {
+  const over = keys
+    .filter((key) => cost[key] > budget[key])
+    .map((key) => `${cost[key]} ${key} instead of ${budget[key]}`)
+  return over.length === 0 ? '' : [over.join(', '), ...tally(cost.list)].join('\n')
+}
+
+/** Each statement once, with how often it ran, in the order of its first time. */
+function tally(statements: readonly string[]): string[] {
+  const times = new Map<string, number>()
+  for (const sql of statements) times.set(sql, (times.get(sql) ?? 0) + 1)
+  return [...times].map(([sql, count]) => `${count} × ${sql.replace(/\s+/g, ' ').trim()}`)
+}

@@ -1,0 +1,23 @@
+/** The most that an operation may cost. */
+export interface Budget {
+  /** On SQLite, without those that begin and end transactions. */
+  statements: number
+  commits: number
+  /** Rows of the table `events`. */
+  events: number
+  /** On PostgreSQL. */
+  roundTrips: number
+}
+
+/**
+ * What each operation may ask of the database (`operations.ts` has how they are counted). Counts are exact on any machine,
+ * so an operation that gets dearer shows here. To raise one is fine: say why in the commit that does.
+ */
+export const budgets: Record<string, Budget> = {
+  'plain turn': { statements: 28, commits: 2, events: 2, roundTrips: 14 },
+  'tool round inside a turn': { statements: 13, commits: 3, events: 3, roundTrips: 6 },
+  'child with one tool call, of 100 at once': { statements: 72, commits: 0.2, events: 9.1, roundTrips: 60 },
+  'task of a plan': { statements: 60, commits: 1, events: 6, roundTrips: 40 },
+  'approval asked and answered': { statements: 63, commits: 4, events: 4, roundTrips: 50 },
+  'idle daemon, per second': { statements: 3.3, commits: 1, events: 0, roundTrips: 4.3 },
+}

@@ -1,0 +1,114 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { forget } from '../../src/memory/forget.ts'
+import { remember } from '../../src/memory/remember.ts'
+import { archiveMemory } from '../../src/store/knowledge/memories.ts'
+import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
+import { databases } from '../setup/places.ts'
+import { newOffice, type Office } from './test-team.ts'
+
+const trusted = { integrity: 'trusted' as const, sources: [] }
+
+describe.each(databases)('narratives after something was forgotten, on %s', (database) => {
+  let office: Office
+  afterEach(() => office.remove())
+
+  const keep = (content: string) =>
+    office.engine.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted }, 1, 1000))
+  const forgetting = (id: number) => office.engine.store.write('submit', (tx) => forget(tx, id, 5))
+  /** An office whose coordinator makes the calls that it is told to make, in this order. */
+  const open = async () => {
+    office = await newOffice(database, {
+      coordinator: (_, __, { messages }) => {
+        const asked = messages.findLastIndex(({ role }) => role === 'user')
+        const calls = /^do (.*)$/.exec(messages[asked]?.content ?? '')?.[1]
+        const next =
+          calls && (JSON.parse(calls) as unknown[])[messages.slice(asked).filter((m) => m.role === 'tool').length]
+        return next ? { calls: [next as { name: string; input: unknown }] } : { text: 'done' }
+      },
+    })
+  }
+  const make = (label: string, ...calls: { name: string; input: object }[]) =>
+    office.ask(`do ${JSON.stringify(calls)}`, { label })
+  const note = (summary: string, more: object = {}) => ({ name: 'narrative_update', input: { summary, ...more } })
+  const toldIn = async (label: string) => {
+    await office.ask('hello', { label })
+    return office.requestsOf('coordinator').at(-1)?.note ?? ''
+  }
+
+  test('one that cites it in its text is told to nobody, without memory_ids as well', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await make('a', note('The code 993311 is set [id:1] [id:77].'))
+    expect(await toldIn('b')).toContain('993311')
+    expect((await forgetting(1)).narratives).toEqual([1])
+    expect(await toldIn('c')).not.toContain('previous session summary')
+    expect((await make('d', note('Still [id:1].'))).text).toBe('done')
+    expect(JSON.stringify(office.requestsOf('coordinator').at(-1)?.messages)).toContain('memory 1 was forgotten')
+  })
+
+  test('one whose run kept it, before or after, is told to nobody', async () => {
+    await open()
+    await make('a', note('The code is 993311.'), { name: 'memory_store', input: { content: 'The code is 993311' } })
+    expect(await toldIn('b')).toContain('993311')
+    expect((await forgetting(1)).narratives).toEqual([1])
+    expect(await toldIn('c')).not.toContain('993311')
+  })
+
+  test('one whose run was reminded of it is told to nobody', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    // The message has the words of the memory.
+    await make('a', note('The vault code is 993311.'))
+    expect(await toldIn('b')).toContain('993311')
+    expect((await forgetting(1)).narratives).toContain(1)
+    expect(await toldIn('c')).not.toContain('previous session summary')
+  })
+
+  test('one whose run searched for it is told to nobody, also when it was archived since', async () => {
+    await open()
+    office.engine.memory.recall = false
+    await keep('The vault code is 993311')
+    await make('a', { name: 'memory_query', input: { query: 'vault' } }, note('The code is known: 993311.'))
+    office.engine.memory.recall = true
+    expect(await toldIn('b')).toContain('993311')
+    await office.engine.store.write('submit', (tx) => archiveMemory(tx, 1))
+    expect((await forgetting(1)).narratives).toEqual([1])
+    expect(await toldIn('c')).not.toContain('993311')
+  })
+
+  test('a chain of any length is told to nobody once its first part rests on something forgotten', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await office.engine.store.write('submit', async (tx) => {
+      for (let at = 0; at < 120; at++)
+        await insertNarrative(tx, {
+          ...{ summary: 'Still 993311.', memoryIds: at === 0 ? [1] : [], folder: office.folder, topic: null },
+          ...{ previousId: at === 0 ? null : at, sessionId: null, runId: null, turnId: null },
+          ...{ label: trusted, createdAt: at },
+        })
+    })
+    expect(await toldIn('a')).toContain('993311')
+    expect((await forgetting(1)).narratives).toHaveLength(120)
+    expect(await toldIn('b')).not.toContain('993311')
+  })
+
+  test('one of another topic is told to nobody, if its run began with what rests on something forgotten', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await make('a', note('The code is 993311 [id:1].', { topic: 'vault' }))
+    office.engine.memory.recall = true
+    await make('b', note('All is set, 993311.', { topic: 'other' }))
+    expect(await toldIn('c')).toContain('993311')
+    expect((await forgetting(1)).narratives).toEqual([1, 2])
+    expect(await toldIn('d')).not.toContain('993311')
+  })
+
+  test('one that rests on something else is told as before', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await keep('Bread is baked at night')
+    await make('a', note('The bakery is busy [id:2].'))
+    expect((await forgetting(1)).narratives).toEqual([])
+    expect(await toldIn('b')).toContain('The bakery is busy')
+  })
+})

@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { remember } from '../../src/memory/remember.ts'
+import { addScore } from '../../src/store/knowledge/memories.ts'
+import { databases } from '../setup/places.ts'
+import { newOffice, type Office } from './test-team.ts'
+
+const trusted = { integrity: 'trusted' as const, sources: [] }
+const day = 86_400_000
+const march = Date.UTC(2026, 2, 1)
+
+describe.each(databases)('reminders on %s', (database) => {
+  let office: Office
+  afterEach(() => office.remove())
+
+  const keep = (content: string, at = march) =>
+    office.engine.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted }, at, 1000))
+  const linesFor = async (content: string) => {
+    await office.ask(content)
+    const note = office.requestsOf('coordinator').at(-1)?.note ?? ''
+    return note.split('\n').filter((line) => line.startsWith('[id:'))
+  }
+
+  test('a question behind six thousand pasted characters is answered by its own words, and so is one before them', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await keep('The staging server listens on port 8443')
+    await keep('The carrier Hermes answers within two seconds')
+    const paste = Array.from({ length: 120 }, (_, at) => `${at}: POST /quotes carrier=hermes took ${at * 7} ms`).join(
+      '\n',
+    )
+    expect(paste.length).toBeGreaterThan(4000)
+    const reminder = '[id:1] The staging server listens on port 8443 (saved 2026-03-01)'
+    expect(await linesFor(`${paste}\n\nwhich port has the staging server?`)).toEqual([reminder])
+    expect(await linesFor(`which port has the staging server? the log:\n\n${paste}`)).toEqual([reminder])
+    expect(await linesFor(`${paste}\nwhich port has the staging server?`)).toEqual([reminder])
+  })
+
+  test('a reminder has its day, and of a long memory the part that matched', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    const other = 'The minutes of the meeting go on about something else. '.repeat(40)
+    await keep(`${other}Marta signs contracts over 10,000 euros. ${other}`)
+    const [line = ''] = await linesFor('who signs contracts over 10,000 euros?')
+    expect(line).toContain('Marta signs contracts over 10,000 euros.')
+    expect(line).toMatch(/^\[id:1\] … .* … \(saved 2026-03-01\)$/)
+    expect(line.length).toBeLessThan(600)
+  })
+
+  test('of statements that contradict each other the newest stands first, whatever their scores', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (let at = 0; at < 6; at++) await keep(`The staging port is ${8000 + at}`, march + at * day)
+    await office.engine.store.write('submit', async (tx) => {
+      for (const id of [1, 2, 3, 4, 5]) await addScore(tx, id, 20)
+    })
+    const lines = await linesFor('which port does staging have?')
+    expect(lines).toHaveLength(5)
+    expect(lines.slice(0, 2)).toEqual([
+      '[id:6] The staging port is 8005 (saved 2026-03-06)',
+      '[id:5] The staging port is 8004 (saved 2026-03-05)',
+    ])
+  })
+
+  test('what fits much worse than the best is left out, and small talk reminds of nothing', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await keep('The login cookie expires after 14 days')
+    await keep('The tenant acme uses the region eu-west-3')
+    await keep('The region around the lake has no reception')
+    expect(await linesFor('thanks, that is what I need. Please go on with the next one')).toEqual([])
+    expect(await linesFor('which region does the tenant acme use?')).toEqual([
+      '[id:2] The tenant acme uses the region eu-west-3 (saved 2026-03-01)',
+    ])
+  })
+
+  test('rows of memory_query have the day on which they were saved', async () => {
+    office = await newOffice(database, {
+      coordinator: (said, last) =>
+        last === 'go' ? { calls: [{ name: 'memory_query', input: { query: 'port' } }] } : { text: said.at(-1) ?? '' },
+    })
+    await keep('The port is 8080')
+    expect(JSON.parse((await office.ask('go')).text).memories).toMatchObject([{ id: '[id:1]', date: '2026-03-01' }])
+  })
+})

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { scriptedModel } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { newGateway, type TestGateway } from './gateway.ts'
+
+const never = new AbortController().signal
+
+describe.each(databases)('what the page asks for on %s', (database) => {
+  let gateway: TestGateway
+  /** Each test has a folder of its own. */
+  let folder = ''
+  let tests = 0
+  beforeEach(() => {
+    folder = `/here-${++tests}`
+  })
+  afterAll(() => gateway.remove())
+  beforeAll(async () => {
+    gateway = await newGateway(
+      [
+        scriptedModel(({ messages }) => {
+          const last = messages.at(-1)
+          if (last?.role === 'user' && String(last.content).includes('look'))
+            return { text: 'I look.', calls: [{ name: 'recall', input: { query: 'x'.repeat(3000) } }] }
+          return { text: 'an answer' }
+        }),
+      ],
+      { database },
+    )
+  })
+
+  const ask = async (content: string, session = 'main') => {
+    const { door } = gateway
+    const { itemId } = await door.submit(folder, { session, content })
+    return door.answer(folder, itemId, never)
+  }
+
+  test('a window of a path has whole turns, oldest first, and leads to the earlier ones until the first', async () => {
+    const { door } = gateway
+    for (const word of ['one', 'two', 'three', 'four', 'five']) await ask(word)
+    const newest = await door.turnWindow(folder, { of: 'main', limit: 2 })
+    expect(newest.rows.map(({ query }) => query[0]?.content)).toEqual(['four', 'five'])
+    expect(newest.rows.at(-1)).toMatchObject({
+      response: { content: 'an answer' },
+      sessions: ['main'],
+      agent: 'general',
+    })
+    const middle = await door.turnWindow(folder, { of: 'main', limit: 2, after: newest.next ?? '' })
+    expect(middle.rows.map(({ query }) => query[0]?.content)).toEqual(['two', 'three'])
+    const first = await door.turnWindow(folder, { of: 'main', limit: 2, after: middle.next ?? '' })
+    expect(first.rows.map(({ query, depth }) => [query[0]?.content, depth])).toEqual([['one', 1]])
+    expect(first.next).toBeUndefined()
+    // What was added since does not move what was seen.
+    await ask('six')
+    expect(await door.turnWindow(folder, { of: 'main', limit: 2, after: newest.next ?? '' })).toEqual(middle)
+  })
+
+  test('the tree has the newest turns of all sessions of a folder, with who wrote them and what they cost', async () => {
+    const { door } = gateway
+    await ask('one')
+    await ask('two')
+    await door.fork(folder, { turn: 'main', label: 'side' })
+    await ask('three', 'side')
+    const newest = await door.turnTree({ folder, limit: 2 })
+    expect(newest.rows).toMatchObject([
+      { preview: 'three', branch: 'side', session: 'side', answer: 'an answer', agent: 'general', depth: 3 },
+      { preview: 'two', branch: 'main', session: 'main', hasChildren: true, depth: 2 },
+    ])
+    const rest = await door.turnTree({ folder, limit: 2, after: newest.next ?? '' })
+    expect(rest.rows.map(({ preview }) => preview)).toEqual(['one'])
+    expect(rest.next).toBeUndefined()
+    expect((await door.turnTree({ folder: '/elsewhere' })).rows).toEqual([])
+    expect((await door.turnTree({ kind: 'agent' })).rows).toEqual([])
+  })
+
+  test('a run in a list says what was asked and when, and a request lists its runs', async () => {
+    const { door } = gateway
+    const { runId } = await ask(`what "is" 1 < 2\\?\n${'long '.repeat(1000)}`)
+    await ask('another')
+    const { rows } = await door.runs({ all: true, root: runId ?? '' })
+    expect(rows).toMatchObject([
+      { id: runId, createdAt: expect.any(String), finishedAt: expect.any(String), asked: expect.any(String) },
+    ])
+    expect(rows[0]?.asked).toMatch(/^what "is" 1 < 2\\\? long .*…$/)
+    await expect(door.runs({ root: 'x' })).rejects.toMatchObject({ code: 'bad_cursor' })
+  })
+
+  test('the steps of a run have their words, and its calls what they cost', async () => {
+    const { door } = gateway
+    const { runId } = await ask('look it up')
+    const { steps, calls } = await door.runSteps(`run:${runId}`)
+    expect(steps).toMatchObject([
+      { seq: 1, kind: 'reply', text: 'I look.' },
+      { kind: 'begun', tool: 'recall', callId: expect.any(String), input: { query: 'x'.repeat(3000) } },
+      { kind: 'ended', tool: 'recall', callId: steps[1]?.callId, status: expect.any(String) },
+    ])
+    expect(calls).toMatchObject([
+      { call: 1, inputTokens: expect.any(Number), at: expect.any(String) },
+      { call: 2, state: expect.any(String) },
+    ])
+    const [turn] = (await door.turnWindow(folder, {})).rows
+    expect(turn?.toolCalls[0]?.input).toMatch(/^\{"query":"x+…$/)
+  })
+
+  test('spending comes by day and model', async () => {
+    const { door, app } = gateway
+    await ask('one')
+    const days = await door.usageByDay(7)
+    expect(days).toEqual([{ ...(await app.usage('model')).total, day: expect.any(String), model: expect.any(String) }])
+    for (const wrong of [0, 367, 1.5]) await expect(app.usageByDay(wrong)).rejects.toMatchObject({ code: 'bad_limit' })
+  })
+
+  test('another user sees none of it, and an admin not what memory tools were given', async () => {
+    const { app } = gateway
+    const { runId } = await ask('look it up')
+    await app.addUser('eve', { folder: '/tmp', role: 'operator' })
+    await app.addUser('ada', { folder: '/tmp', role: 'admin' })
+    const [eve, ada] = await Promise.all(
+      ['eve', 'ada'].map(async (id) => app.as(await app.identify((await app.createToken(id)).token))),
+    )
+    await expect(eve?.runSteps(runId ?? '')).rejects.toMatchObject({ code: 'not_found' })
+    await expect(eve?.turnWindow(folder, { of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
+    expect(await eve?.turnTree()).toEqual({ rows: [] })
+    expect(await eve?.usageByDay(7)).toEqual([])
+    const steps = (await ada?.runSteps(runId ?? ''))?.steps ?? []
+    expect(steps.flatMap(({ input, output }) => [input, output]).filter((each) => each !== undefined)).toEqual([
+      '(private to the owner)',
+      '(private to the owner)',
+    ])
+    const [turn] = (await ada?.turnWindow(folder, { of: 'owner:main' }))?.rows ?? []
+    expect(turn?.toolCalls).toMatchObject([{ input: '(private to the owner)', output: '(private to the owner)' }])
+  })
+})

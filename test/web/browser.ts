@@ -1,0 +1,229 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { node } from '../setup/node.ts'
+import { ensurePackages, findProgram } from '../setup/packages.ts'
+import { builtWithPage } from './built-page.ts'
+
+const axe = readFileSync(join(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8')
+
+/** A real daemon with the rehearsal model, and a browser that is signed in to it. */
+export interface TestPage {
+  url: string
+  folder: string
+  browser: Browser
+  /** A signed-in context of its own; tabs of one context share a user, as windows of a browser do. */
+  context(options?: PageOptions): Promise<BrowserContext>
+  open(path: string, options?: PageOptions): Promise<Page>
+  /** Sends a request as the page would, and gives the answer. */
+  post<T>(path: string, body: object): Promise<T>
+  /** Adds a turn to a session of the folder. */
+  append(session: string, user: string, assistant: string): Promise<void>
+  /** Waits for the next question of a run and answers it with a yes, as it is shown. */
+  approveNext(): Promise<void>
+  /** Runs a command of the same home and gives what it printed. */
+  heddle(...args: string[]): Promise<string>
+  /** Ends the daemon as a power cut would; `start` starts it again on the same port. */
+  stop(): Promise<{ start(): Promise<void> }>
+  restart(): Promise<void>
+  /** Violations of the content policy, errors of scripts and requests to elsewhere, on all pages so far. */
+  readonly troubles: string[]
+  close(): Promise<void>
+}
+
+interface PageOptions {
+  theme?: 'light' | 'dark'
+  width?: number
+  height?: number
+}
+
+/** Files that a folder begins with, by path. */
+type Files = Record<string, string>
+
+interface TestPageOptions {
+  files?: Files
+  /** Address of a provider whose model answers; without one, the rehearsal. */
+  model?: string
+}
+
+const sampleFiles: Files = {
+  'README.md': '# Shop\n\nA small shop.\n',
+  'src/api/server.ts': 'export const port = 8080 // TODO read it from the environment\n',
+  'src/api/routes.ts': "export const routes = ['/cart', '/pay']\n",
+  'src/db/orders.sql': 'CREATE TABLE orders (id INTEGER PRIMARY KEY)\n',
+  'src/web/page.ts': 'export const title = "Shop" // TODO translate\n',
+}
+
+/** Starts both. One for each test file: a browser takes a second, a daemon half of one. */
+export async function startTestPage({ files = sampleFiles, model }: TestPageOptions = {}): Promise<TestPage> {
+  ensurePackages(['chromium'])
+  const bin = await builtWithPage()
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-web-')))
+  const folder = join(root, 'shop')
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  const env = { PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: join(root, 'home') }
+  const run = (...args: string[]) => spawn(node[0], [...node.slice(1), bin, ...args], { cwd: folder, env })
+  const heddle = async (...args: string[]) => {
+    const child = run(...args)
+    child.stdin.end()
+    const [text, code] = await Promise.all([textOf(child), endOf(child)])
+    if (code !== 0 && args[0] !== 'ask') throw new Error(`heddle ${args.join(' ')}: ${text}`)
+    return text
+  }
+  if (model !== undefined) {
+    await heddle('init')
+    const setting = `provider: openai-compatible, baseURL: "${model}", model: tiny`
+    writeFileSync(join(root, 'home/heddle.yaml'), `models:\n  main: { ${setting} }\n`)
+  }
+  let daemon = await startDaemon(run('up', '--port', '0'))
+  const { url } = daemon
+  const browser = await chromium.launch({
+    executablePath: findProgram('chromium') ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  })
+  const troubles: string[] = []
+  const context: TestPage['context'] = async (options = {}) => {
+    const made = await newContext(browser, options)
+    await watchTroubles(made, url, troubles)
+    const link = (await heddle('open', '--print')).trim().split('\n').at(-1) ?? ''
+    const page = await made.newPage()
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    await page.close()
+    return made
+  }
+  const stop = async () => {
+    daemon.child.kill('SIGKILL')
+    await endOf(daemon.child)
+    const start = async () => {
+      daemon = await startDaemon(run('up', '--port', new URL(url).port))
+    }
+    return { start }
+  }
+  const contexts = new Map<string, Promise<BrowserContext>>()
+  const sharedContext = (options: PageOptions) => {
+    const key = JSON.stringify(options)
+    const shared = contexts.get(key) ?? context(options)
+    contexts.set(key, shared)
+    return shared
+  }
+  const post: TestPage['post'] = async (path, body) => {
+    const { request } = await sharedContext({})
+    const answer = await request.post(`${url}${path}`, { data: body, headers: { origin: url } })
+    if (!answer.ok()) throw new Error(`${path}: ${await answer.text()}`)
+    return answer.json()
+  }
+  const approveNext = async () => {
+    const page = await (await sharedContext({})).newPage()
+    await page.goto(`${url}/s/main`)
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByRole('button', { name: 'Allow once' }).waitFor({ state: 'detached' })
+    await page.close()
+  }
+  return {
+    post,
+    approveNext,
+    async append(session, user, assistant) {
+      const draft = { query: [{ content: user }], response: { content: assistant } }
+      await post('/v1/turns', { folder, session, draft })
+    },
+    url,
+    folder,
+    browser,
+    context,
+    heddle,
+    troubles,
+    async open(path, options = {}) {
+      const page = await (await sharedContext(options)).newPage()
+      await page.goto(`${url}${path}`)
+      return page
+    },
+    stop,
+    async restart() {
+      await (await stop()).start()
+    },
+    async close() {
+      await browser.close()
+      daemon.child.kill('SIGTERM')
+      await endOf(daemon.child)
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+function newContext(browser: Browser, { theme = 'light', width = 1440, height = 900 }: PageOptions) {
+  const isPhone = width < 760
+  return browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    ...(isPhone && { hasTouch: true, isMobile: true }),
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+}
+
+/** Collects what must not happen on any page. */
+async function watchTroubles(context: BrowserContext, url: string, troubles: string[]): Promise<void> {
+  await context.exposeBinding('heddleTrouble', (_, text: string) => void troubles.push(text))
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) => {
+      const { heddleTrouble } = window as unknown as { heddleTrouble(text: string): void }
+      heddleTrouble(`content policy: ${violatedDirective} ${blockedURI} ${sourceFile}`)
+    })
+  })
+  context.on('weberror', (error) => void troubles.push(`error: ${error.error().message}`))
+  context.on('request', (request) => {
+    if (!request.url().startsWith(`${url}/`)) troubles.push(`request to ${request.url()}`)
+  })
+}
+
+/** Findings of axe on a page, as lines. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; help: string; nodes: { html: string }[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`)
+  })
+}
+
+/** Whether the page is wider than the window. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+}
+
+async function startDaemon(child: ChildProcess): Promise<{ child: ChildProcess; url: string }> {
+  let said = ''
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`heddle up ended: ${said}`)))
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+        const [, found] = /"url":"(http:[^"]+)"/.exec(said) ?? []
+        if (found !== undefined) resolve(found)
+      })
+  })
+  return { child, url }
+}
+
+async function textOf(child: ChildProcess): Promise<string> {
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece
+    })
+  await endOf(child)
+  return text
+}
+
+function endOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode)
+  return new Promise((resolve) => child.once('close', (code) => resolve(code)))
+}

@@ -1,0 +1,102 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestPage, type TestPage } from './browser.ts'
+
+let heddle: TestPage
+beforeAll(async () => {
+  heddle = await startTestPage()
+})
+afterAll(() => heddle.close())
+
+const box = (page: Page) => page.locator('#message')
+
+async function send(page: Page, text: string): Promise<void> {
+  await box(page).fill(text)
+  await box(page).press('Enter')
+}
+
+describe('a chat', () => {
+  test('answers between the calls, asks inline for what is shown, and carries the plan out', async () => {
+    const page = await heddle.open('/s/main')
+    await send(page, 'survey and report per part')
+    const asked = page.getByRole('article', { name: /^Approval/ })
+    await asked.getByText('asks to use run_project').waitFor()
+    expect(await page.title()).toBe('(1) main · heddle')
+    await asked.getByRole('button', { name: 'Allow once' }).click()
+    await asked.getByText('asks to use write_file').waitFor()
+    expect(await asked.textContent()).toContain('+## src/api')
+    await asked.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByText(/plan:1: 6 completed/).waitFor()
+    expect(await page.getByRole('article', { name: /^Turn/ }).count()).toBeGreaterThan(2)
+    await page.close()
+  })
+
+  test('refuses an answer for something else than what was shown, and shows what it is now', async () => {
+    const page = await heddle.open('/s/refused')
+    await page.route('**/v1/approvals/*', (route) => {
+      const sent = route.request().postDataJSON() as { hash: string }
+      return route.continue({ postData: JSON.stringify({ ...sent, hash: '0'.repeat(64) }) })
+    })
+    await send(page, 'write NOTES.md: buy milk')
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByRole('alert').textContent()).toMatch(/Nothing was sent on/)
+    await page.unroute('**/v1/approvals/*')
+    await page.getByRole('button', { name: 'No…' }).click()
+    await page.getByLabel(/Why not/).fill('not now')
+    await page.getByRole('button', { name: 'Do not allow it' }).click()
+    await page.getByRole('article', { name: /^Approval/ }).waitFor({ state: 'detached' })
+    await page.close()
+  })
+
+  test('keeps what is typed over a reload and a look at another page', async () => {
+    const page = await heddle.open('/s/main')
+    await box(page).fill('half a thought')
+    await page.reload()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('link', { name: 'Chat' }).click()
+    expect(await box(page).inputValue()).toBe('half a thought')
+    await box(page).fill('')
+    await page.close()
+  })
+
+  test('forks from any turn, and the tree shows both branches', async () => {
+    const page = await heddle.open('/s/main')
+    await page.getByRole('button', { name: 'What to do with turn 1' }).click()
+    await page.getByRole('menuitem', { name: /Fork from here/ }).click()
+    await page.getByLabel('Name of the new session').fill('second-try')
+    await page.getByRole('button', { name: 'Fork', exact: true }).click()
+    await page.waitForURL('**/s/second-try')
+    await send(page, 'what can you do?')
+    await page.getByText('2 branches').waitFor()
+    await page.close()
+  })
+
+  test('opens at the turn of its address', async () => {
+    const log = JSON.parse(await heddle.heddle('log', '--json')) as { turns: { id: string }[] }
+    const page = await heddle.open(`/s/main/${log.turns[0]?.id}`)
+    await page.locator(`#turn-${log.turns[0]?.id}:focus`).waitFor()
+    await page.close()
+  })
+
+  test('offers the commands of the registry and carries them out', async () => {
+    const page = await heddle.open('/s/main')
+    await box(page).fill('/stat')
+    await page.getByRole('option', { name: /status/ }).waitFor()
+    await box(page).press('Tab')
+    expect(await box(page).inputValue()).toBe('/status ')
+    await box(page).press('Enter')
+    await page.getByRole('region', { name: 'Result of /status' }).waitFor()
+    await page.close()
+  })
+
+  test('shows an answer with character references and markup as text', async () => {
+    const text = '1 &gt; 0 &amp; &nbsp;<img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](http://example.org/x)'
+    await heddle.append('marked', 'say &gt;', text)
+    const page = await heddle.open('/s/marked')
+    await page.getByText('1 > 0 &').waitFor()
+    expect(await page.locator('article img').count()).toBe(0)
+    expect(await page.locator('article [class*=text] a').allTextContents()).toEqual(['b ↗example.org'])
+    await page.close()
+  })
+})

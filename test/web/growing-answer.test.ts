@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startProvider, type TestProvider } from '../../src/testing.ts'
+import { startTestPage, type TestPage } from './browser.ts'
+
+const words = Array.from({ length: 60 }, (_, at) => `word${at}`)
+/** Eight parts, one about every half second. */
+const slowly = { pieceBytes: 250, pause: 500 }
+
+let heddle: TestPage
+let provider: TestProvider
+beforeAll(async () => {
+  provider = await startProvider({
+    answer: () => ({ text: `# Heading\n\n${words.join(' ')}\n\n- last **line**`, faults: slowly }),
+  })
+  heddle = await startTestPage({ model: provider.url })
+})
+afterAll(async () => {
+  await heddle.close()
+  await provider.close()
+})
+
+describe('an answer that is being written', () => {
+  test('grows on the page, goes on after a reload, and becomes the turn', async () => {
+    const page = await heddle.open('/s/main')
+    await page.locator('#message').fill('tell me a lot')
+    await page.locator('#message').press('Enter')
+    const growing = page.getByRole('article', { name: 'Answer under way' })
+    await growing.getByText('word3').waitFor()
+    expect(await growing.textContent()).not.toContain('word59')
+    await page.reload()
+    // All that was written before the reload is there again.
+    await growing.getByText('word0 word1 word2 word3').waitFor()
+    const turn = page.getByRole('article', { name: 'Turn 1' })
+    await turn.getByText(words.join(' ')).waitFor()
+    await growing.waitFor({ state: 'detached' })
+    expect(await page.getByRole('article').count()).toBe(1)
+    await page.close()
+  })
+
+  test('is stopped by the button, and what was written is kept', async () => {
+    const page = await heddle.open('/s/halted')
+    await page.locator('#message').fill('tell me a lot')
+    await page.locator('#message').press('Enter')
+    await page.getByRole('article', { name: 'Answer under way' }).getByText('word3').waitFor()
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    const turn = page.getByRole('article', { name: 'Turn 1' })
+    await turn.getByText('cancelled', { exact: true }).waitFor()
+    expect(await turn.textContent()).toContain('word3')
+    await page.close()
+  })
+
+  test('lets a message wait for its turn, and shows that it does', async () => {
+    const page = await heddle.open('/s/busy')
+    await page.locator('#message').fill('first')
+    await page.locator('#message').press('Enter')
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
+    await page.locator('#message').fill('second')
+    await page.locator('#message').press('Enter')
+    await page
+      .locator('span')
+      .filter({ hasText: /^is answered next$/ })
+      .first()
+      .waitFor()
+    await page.getByRole('article', { name: 'Turn 2' }).getByText('second').waitFor()
+    expect(heddle.troubles).toEqual([])
+    await page.close()
+  })
+})

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestPage, type TestPage } from './browser.ts'
+
+/** Ways to make a page run, load or show something that is not its own. Each would set `window.broken`. */
+const payloads = [
+  '<script>window.broken=1</script>',
+  '<img src=x onerror="window.broken=1">',
+  '<svg onload="window.broken=1"></svg>',
+  '<svg><script>window.broken=1</script></svg>',
+  '<iframe srcdoc="<script>parent.broken=1</script>"></iframe>',
+  '<iframe src="javascript:parent.broken=1"></iframe>',
+  '<a href="javascript:window.broken=1">a</a>',
+  '<details open ontoggle="window.broken=1">',
+  '<style>@import "http://evil.example/x.css";*{display:none}</style>',
+  '<link rel=stylesheet href="http://evil.example/x.css">',
+  '<meta http-equiv=refresh content="0;url=http://evil.example/">',
+  '<base href="http://evil.example/">',
+  '<form action="http://evil.example/"><button>Allow once</button></form>',
+  '<object data="http://evil.example/x"></object>',
+  '<embed src="http://evil.example/x">',
+  '<video src="http://evil.example/x" onerror="window.broken=1"></video>',
+  '<math><mtext><img src=x onerror=window.broken=1></mtext></math>',
+  '[click](javascript:window.broken=1)',
+  '[click](JaVaScRiPt:window.broken=1)',
+  '[click](data:text/html,<script>window.broken=1</script>)',
+  '[click](vbscript:window.broken=1)',
+  '[click](//evil.example/x)',
+  '[approve](/needs/1)',
+  '![image](http://evil.example/pixel.png)',
+  '![image](x "onerror=window.broken=1")',
+  '[a]: javascript:window.broken=1\n\n[a]',
+  '<http://evil.example/\u202egnp.exe>',
+  'rtl \u202e}{ drow \u2066 hidden \u2069',
+  '`<script>window.broken=1</script>`',
+  '```html\n<script>window.broken=1</script>\n```',
+  '&lt;script&gt;window.broken=1&lt;/script&gt; &#60;img src=x onerror=window.broken=1&#62;',
+  '| <img src=x onerror=window.broken=1> |\n|---|\n| <script>window.broken=1</script> |',
+  '- [ ] <input autofocus onfocus="window.broken=1">',
+  '{{constructor.constructor("window.broken=1")()}} #{window.broken=1}',
+  'javascript:window.broken=1',
+  '\u0000\u0007\u001b[31mred\u001b[0m\u200b',
+]
+const all = payloads.join('\n\n')
+
+let heddle: TestPage
+beforeAll(async () => {
+  heddle = await startTestPage()
+})
+afterAll(() => heddle.close())
+
+test('hostile text in every field that text can be in runs nothing, loads nothing, and shows no element of its own', async () => {
+  const label = 'hostile'
+  const draft = {
+    query: [{ content: all }, { content: all, source: 'agent' as const }],
+    response: { content: all },
+    status: 'failed',
+    model: { requested: payloads[0], actual: payloads[1] },
+    toolCalls: payloads.map((text, at) => ({
+      id: `c${at}`,
+      name: text,
+      input: { path: text, text },
+      output: text,
+      status: 'ok',
+    })),
+  }
+  const place = { folder: heddle.folder, session: label }
+  const { turnId } = await heddle.post<{ turnId: string }>('/v1/turns', { ...place, draft })
+  await heddle.post('/v1/turns', { ...place, draft })
+  await heddle.post('/v1/turns/fork', { folder: heddle.folder, turn: `turn:${turnId}`, label: 'plain' })
+  await heddle.post('/v1/turns', { folder: heddle.folder, session: 'plain', draft })
+  const session = encodeURIComponent(label)
+  const page = await heddle.open('/')
+  for (const path of [
+    '/',
+    `/s/${session}`,
+    `/s/${session}/${turnId}`,
+    '/turns',
+    `/t/${turnId}`,
+    `/compare/${session}...plain`,
+    `/why/turn:${turnId}`,
+    `/why/turn:${turnId}?forward`,
+    `/why/${encodeURIComponent(payloads[0] ?? '')}`,
+    '/usage?by=session&of=all',
+    `/${encodeURIComponent(payloads[1] ?? '')}`,
+  ]) {
+    await page.goto(`${heddle.url}${path}`)
+    await page.locator('main h1').waitFor()
+    await page.getByText('Loading…').waitFor({ state: 'detached' })
+    for (const summary of await page.locator('main summary').all()) await summary.click({ force: true })
+    const found = await page.evaluate(() => ({
+      broken: (window as { broken?: unknown }).broken ?? null,
+      elements: [
+        ...document.querySelectorAll(
+          'main :is(script, iframe, object, embed, form:not([class]), img, video, math, style, link, base, meta)',
+        ),
+      ].map(({ outerHTML }) => outerHTML),
+      handlers: [...document.querySelectorAll('*')].flatMap((element) =>
+        element.getAttributeNames().filter((name) => name.startsWith('on')),
+      ),
+      links: [...document.querySelectorAll('main a')]
+        .map((link) => link.getAttribute('href') ?? '')
+        .filter((href) => !/^(\/|https?:\/\/evil\.example\/)/.test(href)),
+      bidi: /[\u202a-\u202e\u2066-\u2069]/.test(document.querySelector('main')?.textContent ?? ''),
+    }))
+    expect({ path, ...found }).toEqual({ path, broken: null, elements: [], handlers: [], links: [], bidi: false })
+  }
+  // A link made by a text never leads into the page: only the page's own references do.
+  await page.goto(`${heddle.url}/s/${session}`)
+  await page.getByText('approve', { exact: true }).first().waitFor()
+  expect(await page.getByRole('link', { name: 'approve', exact: true }).count()).toBe(0)
+  expect(heddle.troubles).toEqual([])
+})

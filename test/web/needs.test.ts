@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { axeFindings, isTooWide, startTestPage, type TestPage } from './browser.ts'
+
+let heddle: TestPage
+beforeAll(async () => {
+  heddle = await startTestPage()
+})
+afterAll(() => heddle.close())
+
+describe('what needs you', () => {
+  test('is answered on a phone in two taps, with the whole change in view', async () => {
+    await heddle.heddle('ask', '--no-wait', 'write NOTES.md: buy milk')
+    const page = await heddle.open('/', { theme: 'dark', width: 390, height: 844 })
+    await page.getByRole('link', { name: 'Needs 1 need you' }).tap()
+    await page.getByText('+buy milk').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    expect(await isTooWide(page)).toBe(false)
+    await page.getByRole('button', { name: 'Allow once' }).tap()
+    await page.getByText('Nothing needs you').waitFor()
+    await page.getByRole('link', { name: 'Runs' }).tap()
+    await page.getByRole('listitem').filter({ hasText: 'done@writer' }).waitFor()
+    expect(existsSync(join(heddle.folder, 'NOTES.md'))).toBe(true)
+    await page.close()
+  })
+
+  test('stays closed when it changes while it is read, until the new version is shown', async () => {
+    const page = await heddle.open('/s/plan')
+    await page.locator('#message').fill('survey and report per part')
+    await page.locator('#message').press('Enter')
+    await page.getByText('asks to use run_project').waitFor()
+    await page.getByRole('link', { name: /^Needs you/ }).click()
+    const card = page.getByRole('article', { name: /^Approval/ })
+    await card.getByText('summarise src').first().waitFor()
+    // The first plan of a new home has the tasks 1 to 6.
+    await heddle.heddle('tasks', 'edit', 'task:1', '--agent', 'code-review')
+    await page.getByText('This is no longer what you saw').waitFor()
+    await page.keyboard.press('1')
+    await page.getByRole('button', { name: 'Show what it is now' }).click()
+    await card.getByText(/task:1.*code-review/).waitFor()
+    await card.getByRole('button', { name: 'No…' }).click()
+    await card.getByLabel(/Why not/).fill('too much')
+    await card.getByRole('button', { name: 'Do not allow it' }).click()
+    await page.getByText('Nothing needs you').waitFor()
+    await page.close()
+  })
+
+  test('can be allowed for longer, which is listed below until it is revoked', async () => {
+    await heddle.heddle('ask', '--no-wait', '-s', 'lists', 'write LIST.md: eggs')
+    const page = await heddle.open('/needs')
+    await page.getByText('+eggs').waitFor()
+    await page.keyboard.press('2')
+    await page.getByText('every agent of lists').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('every agent of lists').waitFor({ state: 'detached' })
+    await page.close()
+  })
+
+  test('keeps its address after the answer and tells the answer', async () => {
+    const page = await heddle.open('/needs/1')
+    await page.getByText('allowed: once').waitFor()
+    expect(await page.getByRole('article', { name: 'Approval 1' }).textContent()).toContain('+buy milk')
+    await page.close()
+  })
+
+  test('shows hostile words as words', async () => {
+    const hostile = '<img src=x onerror="window.broken=1"> [ok](javascript:window.broken=1) \u202eevil'
+    await heddle.heddle('ask', '--no-wait', '-s', 'odd', `write ODD.md: ${hostile}`)
+    const page = await heddle.open('/needs')
+    await page.getByText('+<img src=x').waitFor()
+    await page.goto(`${heddle.url}/runs`)
+    await page.getByRole('link', { name: '@writer' }).first().click()
+    await page.getByText('Why these?').waitFor()
+    expect(await page.locator('main img, main script').count()).toBe(0)
+    expect(await page.locator('main').textContent()).not.toMatch(/\u202e/)
+    expect(await page.evaluate(() => (window as { broken?: unknown }).broken ?? null)).toBeNull()
+    expect(heddle.troubles).toEqual([])
+    await page.close()
+  })
+})

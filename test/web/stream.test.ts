@@ -1,0 +1,79 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestPage, type TestPage } from './browser.ts'
+
+let heddle: TestPage
+beforeAll(async () => {
+  heddle = await startTestPage()
+})
+afterAll(() => heddle.close())
+
+const turns = (page: Page) => page.getByRole('article', { name: /^Turn/ })
+
+const say = (session: string, text: string) => heddle.append(session, text, `noted: ${text}`)
+
+describe('the live stream', () => {
+  test('ten tabs share one connection, and each shows what happens, also after the first one is closed', async () => {
+    const context = await heddle.context()
+    const streams = new Set<string>()
+    context.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/v1/events') streams.add(request.url())
+    })
+    const tabs: Page[] = []
+    for (let at = 0; at < 10; at++) {
+      const tab = await context.newPage()
+      await tab.goto(`${heddle.url}/s/tabs`)
+      await tab.locator('#message').waitFor()
+      tabs.push(tab)
+    }
+    await say('tabs', 'first')
+    for (const tab of tabs) await tab.getByText('noted: first').waitFor()
+    expect(streams.size).toBe(1)
+    await tabs.shift()?.close()
+    await say('tabs', 'second')
+    for (const tab of tabs) await tab.getByText('noted: second').waitFor()
+    for (const tab of tabs) expect(await turns(tab).count()).toBe(2)
+    await context.close()
+  })
+
+  test('after a cut, a reload and a kill of the daemon the page shows everything once', async () => {
+    const page = await heddle.open('/s/cut')
+    await page.locator('#message').fill('typed before the cut')
+    await say('cut', 'one')
+    await page.getByText('noted: one').waitFor()
+    await heddle.restart()
+    await say('cut', 'two')
+    await page.getByText('noted: two').waitFor()
+    await page.reload()
+    await page.getByText('noted: two').waitFor()
+    await say('cut', 'three')
+    await page.getByText('noted: three').waitFor()
+    expect(await turns(page).count()).toBe(3)
+    expect(await page.locator('#message').inputValue()).toBe('typed before the cut')
+    await page.close()
+  })
+
+  test('a lost connection is told in words, and the page connects again by itself', async () => {
+    const page = await heddle.open('/s/lost')
+    await page.locator('#message').waitFor()
+    const cut = await heddle.stop()
+    await page.getByText(/Not connected since/).waitFor()
+    await cut.start()
+    await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
+    await say('lost', 'after')
+    await page.getByText('noted: after').waitFor()
+    await page.close()
+  })
+
+  test('a session that was signed out elsewhere says so', async () => {
+    const context = await heddle.context()
+    const page = await context.newPage()
+    await page.goto(`${heddle.url}/s/main`)
+    await page.locator('#message').waitFor()
+    await page.evaluate(() => fetch('/v1/sign-out', { method: 'POST' }))
+    await page.getByText(/You are signed out/).waitFor()
+    await page.reload()
+    await page.getByText('You are not signed in').waitFor()
+    await context.close()
+  })
+})

@@ -1,0 +1,97 @@
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
+import { Route, Switch, useLocation } from 'wouter'
+import { FolderContext, firstFolder, rememberFolder } from '../api/folder.ts'
+import { keepLastVisit } from '../api/last-visit.ts'
+import { MeContext, signIn } from '../api/me.ts'
+import { RequestError } from '../api/request.ts'
+import type { Me } from '../api/wire.ts'
+import { Live } from '../live/live.ts'
+import { Refresher } from '../live/refresh.ts'
+import { LiveContext } from '../live/use-live.ts'
+import { ErrorBoundary } from '../parts/error-boundary.tsx'
+import { Loading } from '../parts/notice.tsx'
+import { NotFound } from './not-found.tsx'
+import { PageFailure } from './page-failure.tsx'
+import { routeEntries } from './routes.ts'
+import { Shell } from './shell.tsx'
+import { SignedOut } from './signed-out.tsx'
+
+interface SignedIn {
+  me: Me
+  live: Live
+  queries: QueryClient
+}
+
+/** The page: signs in, opens the connection, then shows the screen of the address. */
+export function App(): ReactNode {
+  const [signedIn, setSignedIn] = useState<SignedIn | { error: unknown }>()
+  const start = useCallback(() => {
+    signIn().then(
+      (me) => setSignedIn(connect(me)),
+      (error: unknown) => setSignedIn({ error }),
+    )
+  }, [])
+  useEffect(start, [start])
+  useEffect(keepLastVisit, [])
+  if (signedIn === undefined) return <Loading />
+  if ('error' in signedIn) return <SignedOut error={signedIn.error} onRetry={start} />
+  return (
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={signedIn.queries}>
+        <MeContext value={signedIn.me}>
+          <LiveContext value={signedIn.live}>
+            <Screens fallbackFolder={signedIn.me.folder ?? '/'} />
+          </LiveContext>
+        </MeContext>
+      </QueryClientProvider>
+    </CSPProvider>
+  )
+}
+
+function connect(me: Me): SignedIn {
+  const queries = new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 30_000,
+        refetchOnWindowFocus: false,
+        // The stream says when to read again; a refused request stays refused.
+        retry: (count, error) => count < 2 && error instanceof RequestError && error.canRetry,
+      },
+    },
+  })
+  return { me, queries, live: new Live(me.cursor, new Refresher(queries)) }
+}
+
+function Screens({ fallbackFolder }: { fallbackFolder: string }): ReactNode {
+  const [folder, setFolder] = useState(() => firstFolder(fallbackFolder))
+  const [location] = useLocation()
+  const place = useMemo(() => {
+    const choose = (next: string) => {
+      rememberFolder(next)
+      setFolder(next)
+    }
+    return { folder, choose }
+  }, [folder])
+  return (
+    <FolderContext value={place}>
+      <Shell>
+        <ErrorBoundary resetKey={location} fallback={(error) => <PageFailure error={error} />}>
+          <Suspense fallback={<Loading />}>
+            <Switch>
+              {routeEntries.map(({ path, page: Screen }) => (
+                <Route key={path} path={path}>
+                  <Screen />
+                </Route>
+              ))}
+              <Route>
+                <NotFound />
+              </Route>
+            </Switch>
+          </Suspense>
+        </ErrorBoundary>
+      </Shell>
+    </FolderContext>
+  )
+}

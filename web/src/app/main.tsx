@@ -1,0 +1,9 @@
+// First, since it orders the layers of all styles.
+import './tokens.css'
+import './base.css'
+
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+
+const place = document.getElementById('page')
+if (place) createRoot(place).render(<App />)

@@ -1,0 +1,62 @@
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
+
+/** A page and where it is. */
+export interface RouteEntry {
+  /** As wouter writes it: `:name` is a part of the path, `?` marks what may be missing. */
+  path: string
+  page: LazyExoticComponent<ComponentType>
+  /** Of a page in the navigation; `g` and the key go there. `isTab` is one of the four on a phone, there perhaps by a shorter name. */
+  nav?: { label: string; key: string; href: string; isTab?: true; tabLabel?: string }
+}
+
+/** All pages, in the order of the navigation. Each is loaded when it is first opened. */
+export const routeEntries: readonly RouteEntry[] = [
+  {
+    path: '/',
+    page: lazy(() => import('../pages/overview/overview.tsx')),
+    nav: { label: 'Overview', key: 'o', href: '/', isTab: true },
+  },
+  {
+    path: '/s/:session/:turn?',
+    page: lazy(() => import('../pages/chat/chat.tsx')),
+    nav: { label: 'Chat', key: 'c', href: '/s/main', isTab: true },
+  },
+  {
+    path: '/needs/:id?',
+    page: lazy(() => import('../pages/needs/needs.tsx')),
+    nav: { label: 'Needs you', key: 'n', href: '/needs', isTab: true, tabLabel: 'Needs' },
+  },
+  {
+    path: '/runs',
+    page: lazy(() => import('../pages/runs/runs.tsx')),
+    nav: { label: 'Runs', key: 'r', href: '/runs', isTab: true },
+  },
+  { path: '/runs/:id', page: lazy(() => import('../pages/run/run.tsx')) },
+  {
+    path: '/plans',
+    page: lazy(() => import('../pages/plan/plans.tsx')),
+    nav: { label: 'Plans', key: 'p', href: '/plans' },
+  },
+  { path: '/plans/:id', page: lazy(() => import('../pages/plan/plan.tsx')) },
+  { path: '/tasks/:id', page: lazy(() => import('../pages/plan/task-address.tsx')) },
+  {
+    path: '/turns',
+    page: lazy(() => import('../pages/turns/turns.tsx')),
+    nav: { label: 'Turns', key: 't', href: '/turns' },
+  },
+  { path: '/t/:id', page: lazy(() => import('../pages/turn/turn.tsx')) },
+  { path: '/compare/:pair', page: lazy(() => import('../pages/compare/compare.tsx')) },
+  { path: '/why/*', page: lazy(() => import('../pages/why/why.tsx')) },
+  {
+    path: '/agents',
+    page: lazy(() => import('../pages/agents/agents.tsx')),
+    nav: { label: 'Agents', key: 'a', href: '/agents' },
+  },
+  { path: '/agents/registry', page: lazy(() => import('../pages/agents/registry.tsx')) },
+  {
+    path: '/usage',
+    page: lazy(() => import('../pages/usage/usage.tsx')),
+    nav: { label: 'Usage', key: 'u', href: '/usage' },
+  },
+  { path: '/welcome', page: lazy(() => import('../pages/welcome/welcome.tsx')) },
+]

@@ -1,0 +1,240 @@
+import { type ReactNode, useCallback, useMemo, useState } from 'react'
+import { useLocation, useParams } from 'wouter'
+import { useFolder } from '../../api/folder.ts'
+import { useApprovals, usePlans, useRun, useRuns } from '../../api/queries.ts'
+import { post } from '../../api/request.ts'
+import type { CommandOutcome, PathTurn, RunLine } from '../../api/wire.ts'
+import { Budget } from '../../parts/budget.tsx'
+import { Button } from '../../parts/button.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import { State } from '../../parts/state.tsx'
+import styles from './chat.module.css'
+import { CommandResult } from './command-outcome.tsx'
+import { Composer } from './composer.tsx'
+import { ForkDialog } from './fork-dialog.tsx'
+import { LiveRequest } from './live-request.tsx'
+import { useMarks } from './marks.ts'
+import { useScrollPlace } from './scroll-place.ts'
+import { type ChatVoice, type InputKind, useCommand, useSend } from './send.ts'
+import { useSentInputs, WaitingInputs } from './sent-inputs.tsx'
+import { SessionMenu } from './session-menu.tsx'
+import { StarterExamples } from './starter-examples.tsx'
+import { useThread } from './thread-data.ts'
+import { useTree } from './tree-data.ts'
+import { TurnBlock } from './turn-block.tsx'
+import { TurnTree } from './turn-tree.tsx'
+
+/** A session: its turns, what is under way, and the box to write in; the tree of turns beside it. */
+export default function Chat(): ReactNode {
+  const { session = 'main', turn } = useParams<{ session: string; turn?: string }>()
+  // A session has its own state: drafts, commands, what was sent.
+  return <SessionChat key={session} session={session} shown={turn} />
+}
+
+function SessionChat({ session, shown }: { session: string; shown: string | undefined }): ReactNode {
+  const thread = useThread(session, shown)
+  const head = thread.turns.at(-1)?.id
+  const tree = useTree(head)
+  const live = useLiveWork(session)
+  const [sent, addSent] = useSentInputs(session)
+  const marks = useMarks()
+  const [forked, setForked] = useState<PathTurn>()
+  const talk = useTalk(session, addSent)
+  const actions = useTurnActions(session, { onFork: setForked, onMark: ({ id }) => marks.toggle(id) })
+  const [, navigate] = useLocation()
+  const compare = () => navigate(`/compare/${marks.marked.join('...')}`)
+  useScrollPlace({ shown, turns: thread.turns, isReady: !thread.isLoading })
+  useChatKeys({ shown: thread.turns.find(({ id }) => id === shown) ?? thread.turns.at(-1), actions, live, compare })
+
+  return (
+    <Page
+      title={session}
+      heading={<SessionMenu session={session} />}
+      facts={<ChatFacts turns={thread.turns.at(-1)?.depth ?? 0} live={live} />}
+      actions={live.own && <Button onClick={() => void stop(live.own)}>Stop</Button>}
+      side={
+        head !== undefined && tree.length > 0
+          ? {
+              label: 'Turns',
+              content: (
+                <TurnTree
+                  turns={tree}
+                  session={session}
+                  head={head}
+                  shown={shown}
+                  marked={marks.marked}
+                  onCompare={compare}
+                />
+              ),
+            }
+          : undefined
+      }
+      width="reading"
+    >
+      {thread.readEarlier && (
+        <Button look="quiet" onClick={thread.readEarlier}>
+          Show earlier turns
+        </Button>
+      )}
+      {thread.error ? <Failure error={thread.error} /> : null}
+      {thread.isLoading && thread.turns.length === 0 && !thread.error && <Loading />}
+      <div className={styles['turns']}>
+        {thread.turns.map((turn) => (
+          <TurnBlock
+            key={turn.id}
+            turn={turn}
+            isShown={turn.id === shown}
+            isMarked={marks.marked.includes(turn.id)}
+            {...actions}
+          />
+        ))}
+        <LiveRequest run={live.own} others={live.others} plans={live.plans} approvals={live.approvals} />
+        <WaitingInputs inputs={sent} />
+      </div>
+      {!thread.isLoading && thread.turns.length === 0 && !live.isBusy && sent.length === 0 && (
+        <EmptyState title="Nothing was said here yet">
+          <p>Write to the coordinator: it answers, or gives the work to agents and comes back with their results.</p>
+          <StarterExamples onChoose={(text) => void talk.onSend(text, 'message')} />
+        </EmptyState>
+      )}
+      {talk.outcome && <CommandResult shown={talk.outcome} onClose={talk.closeOutcome} />}
+      <Composer session={session} isBusy={live.isBusy} onSend={talk.onSend} onCommand={talk.onCommand} />
+      <p className="visually-hidden" role="status">
+        {live.isBusy ? '' : thread.turns.length > 0 ? 'Answer finished' : ''}
+      </p>
+      <ForkDialog turn={forked} session={session} onClose={() => setForked(undefined)} />
+    </Page>
+  )
+}
+
+function ChatFacts({ turns, live }: { turns: number; live: LiveWork }): ReactNode {
+  return (
+    <>
+      {turns > 0 && <span className="mono">turn {turns}</span>}
+      {live.count > 0 && <State name="running" word={`${live.count} running`} />}
+      {live.approvals.length > 0 && (
+        <State
+          name="needs-you"
+          word={live.approvals.length === 1 ? '1 needs you' : `${live.approvals.length} need you`}
+        />
+      )}
+      {live.own && <RequestBudget runId={live.own.id} />}
+    </>
+  )
+}
+
+function RequestBudget({ runId }: { runId: string }): ReactNode {
+  const { data } = useRun(runId)
+  return data && <Budget spent={data.budget.spentUsd} of={data.budget.usd} what="for this request" />
+}
+
+/** What is under way for a session. */
+interface LiveWork {
+  own: RunLine | undefined
+  others: RunLine[]
+  plans: NonNullable<ReturnType<typeof usePlans>['data']>
+  approvals: NonNullable<ReturnType<typeof useApprovals>['data']>
+  count: number
+  isBusy: boolean
+}
+
+function useLiveWork(session: string): LiveWork {
+  const folder = useFolder()
+  const { data: runs = [] } = useRuns({ folder, requestsOf: session, limit: 100 })
+  const { data: plans = [] } = usePlans()
+  const { data: approvals = [] } = useApprovals()
+  const own = runs.find((run) => run.session === session && run.parentRunId === null)
+  const others = runs.filter((run) => run !== own && run.via !== 'narrator')
+  return {
+    own,
+    others,
+    plans: plans.filter(
+      (plan) => plan.session === session && (plan.status === 'running' || plan.status === 'proposed'),
+    ),
+    approvals: approvals.filter((approval) => approval.requestSession === session && approval.folder === folder),
+    count: runs.filter(({ state }) => state === 'running').length,
+    isBusy: own !== undefined,
+  }
+}
+
+function stop(run: RunLine | undefined): Promise<unknown> | undefined {
+  return run && post(`/v1/runs/${run.id}/cancel`, { reason: 'stopped by you' })
+}
+
+/** Sends messages and commands, and does what a command asks of its chat. */
+function useTalk(session: string, addSent: ReturnType<typeof useSentInputs>[1]) {
+  const [, navigate] = useLocation()
+  const [voice, setVoice] = useState<ChatVoice>({})
+  const [outcome, setOutcome] = useState<{ line: string; outcome: CommandOutcome }>()
+  const send = useSend(session, voice)
+  const command = useCommand(session, voice)
+  const onSend = async (content: string, kind: InputKind) => {
+    const { itemId } = await send.mutateAsync({ content, kind })
+    addSent({ itemId, content, kind })
+    const { compact: _, ...kept } = voice
+    setVoice(kept)
+  }
+  const onCommand = async (line: string) => {
+    const done = await command.mutateAsync(line)
+    setOutcome(done.blocks.length > 0 ? { line, outcome: done } : undefined)
+    if (done.voice) setVoice({ ...voice, ...done.voice })
+    if (done.say) await onSend(done.say.content, done.say.kind)
+    if (done.go) navigate(`/s/${encodeURIComponent(done.go.session)}`)
+    if (done.leave) navigate('/')
+  }
+  return { onSend, onCommand, outcome, closeOutcome: () => setOutcome(undefined) }
+}
+
+function useTurnActions(
+  session: string,
+  { onFork, onMark }: { onFork(turn: PathTurn): void; onMark(turn: PathTurn): void },
+) {
+  const folder = useFolder()
+  const [, navigate] = useLocation()
+  const onCopyLink = useCallback(
+    ({ id }: PathTurn) => {
+      const address = new URL(`/s/${encodeURIComponent(session)}/${id}`, window.location.origin)
+      address.searchParams.set('in', folder)
+      void navigator.clipboard?.writeText(address.href)
+    },
+    [session, folder],
+  )
+  return useMemo(
+    () => ({
+      onFork,
+      onMark,
+      onCopyLink,
+      onWhy: ({ id }: PathTurn) => navigate(`/why/turn:${id}`),
+      onShow: ({ id }: PathTurn) => navigate(`/t/${id}`),
+    }),
+    [onFork, onMark, onCopyLink, navigate],
+  )
+}
+
+interface ChatKeys {
+  /** The turn that the address names, else the last one. */
+  shown: PathTurn | undefined
+  actions: ReturnType<typeof useTurnActions>
+  live: LiveWork
+  compare(): void
+}
+
+function useChatKeys({ shown, actions, live, compare }: ChatKeys): void {
+  const own = live.own
+  const bound = useMemo(() => {
+    const withTurn = (act: (turn: PathTurn) => void) => () => shown && act(shown)
+    return [
+      { keys: 'f', does: 'Fork from the turn that is shown', run: withTurn(actions.onFork) },
+      { keys: 'm', does: 'Mark the turn that is shown', run: withTurn(actions.onMark) },
+      { keys: 'c', does: 'Compare the two marked turns', run: compare },
+      { keys: 'w', does: 'Why this answer', run: withTurn(actions.onWhy) },
+      { keys: 'y', does: 'Copy the link of the turn that is shown', run: withTurn(actions.onCopyLink) },
+      { keys: 's', does: 'Stop the running answer', run: () => void stop(own) },
+      { keys: '.', does: 'Go to the end', run: () => window.scrollTo({ top: document.body.scrollHeight }) },
+      { keys: 'i', does: 'Write a message', run: () => document.getElementById('message')?.focus() },
+    ]
+  }, [shown, actions, own, compare])
+  useKeys(bound)
+}

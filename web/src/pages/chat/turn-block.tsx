@@ -1,0 +1,151 @@
+import { memo, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { useRunSteps } from '../../api/queries.ts'
+import type { PathTurn } from '../../api/wire.ts'
+import { CallRow } from '../../parts/call-row.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { Reference } from '../../parts/reference.tsx'
+import { State, stateOf } from '../../parts/state.tsx'
+import { StepList } from '../../parts/step-list.tsx'
+import { formatCost, formatTime, formatTokens } from '../../text/format.ts'
+import { PlainWords } from '../../text/plain-words.tsx'
+import { previewOf } from '../../text/preview.ts'
+import { RichText } from '../../text/rich-text.tsx'
+import { withoutBidi } from '../../text/safe-text.ts'
+import styles from './turn-block.module.css'
+
+/** What can be done with a turn. */
+interface TurnActions {
+  onFork(turn: PathTurn): void
+  onMark(turn: PathTurn): void
+  onCopyLink(turn: PathTurn): void
+  onWhy(turn: PathTurn): void
+  onShow(turn: PathTurn): void
+}
+
+interface TurnBlockProps extends TurnActions {
+  turn: PathTurn
+  isShown: boolean
+  isMarked: boolean
+}
+
+/** A turn: what was said, what was done, and the answer. */
+export const TurnBlock = memo(function TurnBlock({ turn, isShown, isMarked, ...actions }: TurnBlockProps) {
+  const name = isMarked ? `${styles['turn']} ${styles['marked']}` : styles['turn']
+  return (
+    <article
+      id={`turn-${turn.id}`}
+      className={isShown ? `${name} ${styles['shown']}` : name}
+      aria-label={`Turn ${turn.depth}`}
+      tabIndex={-1}
+    >
+      <Inputs messages={turn.query} />
+      <div className={styles['answer']}>
+        <p className={styles['who']}>{turn.agent === null ? 'answer' : `@${turn.agent}`}</p>
+        {turn.toolCalls.length > 0 && <Done turn={turn} />}
+        <RichText text={turn.response.content} />
+        <TurnFoot turn={turn} isMarked={isMarked} {...actions} />
+      </div>
+    </article>
+  )
+})
+
+/** What was done for the answer. The words between the calls are read when they come into view. */
+function Done({ turn }: { turn: PathTurn }): ReactNode {
+  const place = useRef<HTMLDivElement>(null)
+  const isSeen = useIsSeen(place)
+  const { data } = useRunSteps(turn.runId, { isEnded: true, isWanted: isSeen })
+  return (
+    <div ref={place} className={styles['calls']}>
+      {data && data.steps.length > 0 ? (
+        <StepList steps={data.steps} answer={turn.response.content} />
+      ) : (
+        turn.toolCalls.map(({ id, ...call }) => <CallRow key={id} {...call} />)
+      )}
+    </div>
+  )
+}
+
+/** Whether an element has come into view. */
+function useIsSeen(place: RefObject<Element | null>): boolean {
+  const [isSeen, setSeen] = useState(false)
+  useEffect(() => {
+    const element = place.current
+    if (!element || isSeen) return undefined
+    const watch = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true)
+    })
+    watch.observe(element)
+    return () => watch.disconnect()
+  }, [place, isSeen])
+  return isSeen
+}
+
+type Message = PathTurn['query'][number]
+
+/** What a turn answers: a person's words in serif; what agents reported folded into one line. */
+function Inputs({ messages }: { messages: Message[] }): ReactNode {
+  const said = messages.filter(({ source = 'human' }) => source === 'human')
+  const reported = messages.filter((message) => !said.includes(message))
+  return (
+    <>
+      {reported.length > 0 && (
+        <details className={styles['report']}>
+          <summary>
+            <span className={styles['who']}>reported</span> {summaryOf(reported)}
+          </summary>
+          {reported.map(({ id, content }) => (
+            <PlainWords key={id} text={content} />
+          ))}
+        </details>
+      )}
+      {said.map(({ id, content, timestamp }) => (
+        <div key={id} className={styles['you']}>
+          <p className={styles['who']}>
+            you <time dateTime={new Date(timestamp).toISOString()}>{formatTime(timestamp)}</time>
+          </p>
+          <PlainWords text={content} isSerif />
+        </div>
+      ))}
+    </>
+  )
+}
+
+/** Who reported; the note that all have ended says no more than that. */
+function summaryOf(reported: Message[]): string {
+  const reports = reported.filter(({ content }) => content.startsWith('[agent_result:'))
+  return (reports.length > 0 ? reports : reported).map(({ content }) => previewOf(content)).join(' · ')
+}
+
+function TurnFoot({ turn, isMarked, ...actions }: { turn: PathTurn; isMarked: boolean } & TurnActions): ReactNode {
+  const { requested, actual, clamped } = turn.model
+  const isOther = requested !== null && actual !== null && requested !== actual
+  return (
+    <footer className={styles['foot']}>
+      {turn.status !== 'completed' && <State name={stateOf(turn.status)} />}
+      {turn.compaction !== null && <span>summary of earlier turns</span>}
+      <span className="mono">
+        {withoutBidi(actual ?? requested ?? 'written by hand')}
+        {isOther && withoutBidi(` (asked for ${requested}${clamped ? `: ${clamped.why}` : ''})`)}
+      </span>
+      <span className="mono">{formatTokens(turn.usage.inputTokens + turn.usage.outputTokens)} tokens</span>
+      <span className="mono">{formatCost(turn.usage)}</span>
+      <Reference to={`run:${turn.runId}`} />
+      <span className={styles['menu']}>
+        <Menu
+          label={`What to do with turn ${turn.depth}`}
+          items={[
+            { label: 'Fork from here', keyName: 'f', onSelect: () => actions.onFork(turn) },
+            {
+              label: isMarked ? 'Remove the mark' : 'Mark to compare',
+              keyName: 'm',
+              onSelect: () => actions.onMark(turn),
+            },
+            { label: 'Why this answer', keyName: 'w', onSelect: () => actions.onWhy(turn) },
+            { label: 'Copy the link', keyName: 'y', onSelect: () => actions.onCopyLink(turn) },
+            { label: 'Show all of it', onSelect: () => actions.onShow(turn) },
+          ]}
+        />
+      </span>
+    </footer>
+  )
+}

@@ -1,0 +1,178 @@
+import { type ReactNode, useCallback, useState } from 'react'
+import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { useApprovals, useRun } from '../../api/queries.ts'
+import { post } from '../../api/request.ts'
+import type { Plan } from '../../api/wire.ts'
+import { ActionDialog } from '../../parts/action-dialog.tsx'
+import { ApprovalCard } from '../../parts/approval-card.tsx'
+import { Budget } from '../../parts/budget.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Filters } from '../../parts/filters.tsx'
+import { Failure, Loading } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import { PlanProgress } from '../../parts/plan-progress.tsx'
+import { useRowKeys } from '../../parts/row-keys.ts'
+import { PlainWords } from '../../text/plain-words.tsx'
+import { withoutBidi } from '../../text/safe-text.ts'
+import { GraphCanvas } from './graph-canvas.tsx'
+import styles from './plan.module.css'
+import { usePlan } from './plan-data.ts'
+import { TaskSheet } from './task-sheet.tsx'
+import { TaskTable } from './task-table.tsx'
+
+/** A plan as a picture and as a list, and one of its tasks beside it. */
+export default function PlanPage(): ReactNode {
+  const { id = '' } = useParams()
+  const plan = usePlan(id)
+  if (plan.error)
+    return (
+      <Page title={`plan:${id}`}>
+        <Failure error={plan.error} onRetry={() => plan.refetch()} />
+      </Page>
+    )
+  if (!plan.data)
+    return (
+      <Page title={`plan:${id}`}>
+        <Loading />
+      </Page>
+    )
+  return <LoadedPlan plan={plan.data} />
+}
+
+function LoadedPlan({ plan }: { plan: Plan }): ReactNode {
+  const [search] = useSearchParams()
+  const [, navigate] = useLocation()
+  const view = search.get('view') ?? (window.innerWidth < 760 ? 'list' : 'picture')
+  const opened = plan.tasks.find(({ id }) => String(id) === search.get('task'))?.id
+  const address = useCallback(
+    (next: { view?: string; task?: number | undefined }) => {
+      const query = new URLSearchParams()
+      const shown = next.view ?? search.get('view')
+      const task = 'task' in next ? next.task : opened
+      if (shown !== null && shown !== undefined) query.set('view', shown)
+      if (task !== undefined) query.set('task', String(task))
+      return `/plans/${plan.id}${query.size === 0 ? '' : `?${query}`}`
+    },
+    [plan.id, search, opened],
+  )
+  const open = useCallback((task: number) => navigate(address({ task })), [navigate, address])
+  const close = useCallback(
+    () => navigate(opened === undefined ? '/plans' : address({ task: undefined })),
+    [navigate, address, opened],
+  )
+  useRowKeys(close)
+  return (
+    <Page
+      title={`plan:${plan.id} ${plan.title}`}
+      heading={
+        <>
+          {withoutBidi(plan.title)} <span className="mono quiet">plan:{plan.id}</span>
+        </>
+      }
+      facts={
+        <>
+          <PlanProgress plan={plan} />
+          <PlanBudget runId={plan.runId} />
+        </>
+      }
+      actions={<CancelPlan plan={plan} />}
+      side={
+        opened === undefined
+          ? undefined
+          : {
+              label: `task:${opened}`,
+              content: <TaskSheet key={opened} id={opened} plan={plan} onClose={close} />,
+              onClose: close,
+            }
+      }
+    >
+      <Start plan={plan} />
+      <Troubles plan={plan} />
+      <div className={styles['tabs']}>
+        <Filters
+          label="View of the plan"
+          chosen={view}
+          choices={[
+            { value: 'list', label: 'List', href: address({ view: 'list' }) },
+            { value: 'picture', label: 'Picture', href: address({ view: 'picture' }) },
+          ]}
+        />
+        {plan.goal !== null && (
+          <div className={styles['goal']}>
+            <PlainWords text={plan.goal} isSerif />
+          </div>
+        )}
+      </div>
+      {view === 'picture' ? (
+        <GraphCanvas tasks={plan.tasks} opened={opened} onOpen={open} />
+      ) : (
+        <TaskTable tasks={plan.tasks} opened={opened} addressOf={(task) => address({ task })} />
+      )}
+    </Page>
+  )
+}
+
+/** What the request that pays for the plan has cost. */
+function PlanBudget({ runId }: { runId: string }): ReactNode {
+  const { data } = useRun(runId)
+  return data ? <Budget spent={data.budget.spentUsd} of={data.budget.usd} what="for the request" /> : null
+}
+
+/** The approval that starts the plan. */
+function Start({ plan: { approvalId } }: { plan: Plan }): ReactNode {
+  const { data } = useApprovals()
+  const approval = data?.find(({ id }) => id === approvalId)
+  return approval ? (
+    <div className={styles['start']}>
+      <ApprovalCard approval={approval} />
+    </div>
+  ) : null
+}
+
+/** What needs a decision: tasks that failed, and files that two tasks write. */
+function Troubles({ plan: { id, tasks, warnings = [], lost = [] } }: { plan: Plan }): ReactNode {
+  const failed = tasks.filter(({ status }) => status === 'failed')
+  const waiting = tasks.filter(({ status }) => status === 'blocked').length
+  if (failed.length + warnings.length + lost.length === 0) return null
+  return (
+    <ul className={styles['troubles']}>
+      {failed.map(({ id: task, title, summary }) => (
+        <li key={task}>
+          <Link href={`/plans/${id}?task=${task}`}>
+            task:{task} {withoutBidi(title)}
+          </Link>{' '}
+          failed{summary !== undefined && `: ${withoutBidi(summary.replace(/^Failed: /, ''))}`}
+        </li>
+      ))}
+      {failed.length > 0 && waiting > 0 && (
+        <li>{waiting} more wait for your decision: retry it, edit it or skip it.</li>
+      )}
+      {[...warnings, ...lost].map((words) => (
+        <li key={words}>{withoutBidi(words)}</li>
+      ))}
+    </ul>
+  )
+}
+
+function CancelPlan({ plan }: { plan: Plan }): ReactNode {
+  const [isOpen, setOpen] = useState(false)
+  const canCancel = plan.status === 'running' || plan.status === 'proposed'
+  if (!canCancel && !isOpen) return null
+  return (
+    <>
+      <Button look="danger" onClick={() => setOpen(true)}>
+        Cancel the plan
+      </Button>
+      <ActionDialog
+        title={`Cancel plan:${plan.id}?`}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        action="Cancel it"
+        asksReason
+        onConfirm={(reason) => post(`/v1/plans/${plan.id}/cancel`, reason === '' ? {} : { reason })}
+      >
+        Running tasks stop at their next step, the others do not start. Results so far stay.
+      </ActionDialog>
+    </>
+  )
+}

@@ -1,0 +1,71 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { TaskLine } from '../../api/wire.ts'
+import { Reference } from '../../parts/reference.tsx'
+import { rowMark } from '../../parts/row-keys.ts'
+import { State } from '../../parts/state.tsx'
+import { formatDuration } from '../../text/format.ts'
+import { PlainWords } from '../../text/plain-words.tsx'
+import { withoutBidi } from '../../text/safe-text.ts'
+import styles from './plan.module.css'
+import { outcomeOf, stateOfTask, wordOf } from './task-state.ts'
+
+interface TaskTableProps {
+  tasks: readonly TaskLine[]
+  opened: number | undefined
+  addressOf(task: number): string
+}
+
+/** The tasks of a plan as a table: the same as the picture, for every screen and every reader. */
+export function TaskTable({ tasks, opened, addressOf }: TaskTableProps): ReactNode {
+  return (
+    <div className={styles['wide']}>
+      <table className={styles['tasks']}>
+        <thead>
+          <tr>
+            <th scope="col">Task</th>
+            <th scope="col">State</th>
+            <th scope="col">Agent</th>
+            <th scope="col">After</th>
+            <th scope="col">Time</th>
+            <th scope="col">What came of it</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map((task) => (
+            <tr key={task.id} aria-current={task.id === opened ? 'true' : undefined}>
+              <th scope="row">
+                <span className="mono quiet">task:{task.id}</span>{' '}
+                <Link href={addressOf(task.id)} {...rowMark}>
+                  {withoutBidi(task.title)}
+                </Link>
+              </th>
+              <td>
+                <State name={stateOfTask(task)} word={wordOf(task)} />
+              </td>
+              <td>@{withoutBidi(task.skill)}</td>
+              <td className={styles['after']}>
+                {task.dependsOn.length === 0 ? (
+                  <span className="quiet">–</span>
+                ) : (
+                  task.dependsOn.slice(0, 6).map((id) => <Reference key={id} to={`task:${id}`} />)
+                )}
+                {task.dependsOn.length > 6 && <span className="quiet">and {task.dependsOn.length - 6} more</span>}
+              </td>
+              <td className={`mono quiet ${styles['time']}`}>{timeOf(task)}</td>
+              <td className={styles['came']}>
+                <PlainWords text={outcomeOf(task)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Whole seconds are known. */
+function timeOf({ seconds }: TaskLine): string {
+  if (seconds === undefined) return ''
+  return seconds === 0 ? '<1 s' : formatDuration(seconds)
+}

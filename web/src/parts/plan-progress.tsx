@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react'
+import type { PlanLine } from '../api/wire.ts'
+import styles from './plan-progress.module.css'
+import { State, stateOf } from './state.tsx'
+
+/** How far a plan is: a block for each task, and words. */
+export function PlanProgress({ plan: { counts, status } }: { plan: Pick<PlanLine, 'counts' | 'status'> }): ReactNode {
+  const all = Object.entries(counts).flatMap(([name, count]) => Array.from({ length: count }, () => name))
+  const done = counts.completed ?? 0
+  const problems = [
+    counts.failed ? `${counts.failed} failed` : undefined,
+    counts.blocked ? `${counts.blocked} blocked` : undefined,
+  ].filter((word) => word !== undefined)
+  const word = [`${done} of ${all.length} done`, ...problems].join(', ')
+  return (
+    <span className={styles['progress']}>
+      {all.length <= 40 && (
+        <span className={styles['blocks']} aria-hidden="true">
+          {all
+            .toSorted((a, b) => order.indexOf(a) - order.indexOf(b))
+            .map((name, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: blocks of equal tasks have no other name
+              <span key={at} className={styles[name] ?? styles['pending']} />
+            ))}
+        </span>
+      )}
+      <State name={stateOf(status)} word={status === 'proposed' ? `not started, ${all.length} tasks` : word} />
+    </span>
+  )
+}
+
+const order = ['completed', 'skipped', 'cancelled', 'running', 'failed', 'blocked', 'pending']
