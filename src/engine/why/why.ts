@@ -11,6 +11,7 @@ import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
 import type { Reading, Store } from '../../store/store.ts'
+import { hasEntry } from '../files/file-now.ts'
 import { resolvePlan, resolveTask } from '../plans/plan-views.ts'
 import { notFound, resolveSession, routeToThread } from '../turns/route.ts'
 import { approvalId } from '../views/questions.ts'
@@ -46,7 +47,7 @@ export async function why(
   const target = await store.read((rows) => resolveThing(rows, text, folder))
   const { view, written } =
     'path' in target
-      ? await aboutFile(store, target, folder, context.protect)
+      ? await aboutFile(store, await namedFile(target, folder, context.protect), folder, context.protect)
       : { view: await store.read((rows) => aboutThing(rows, target, context)) }
   const read = await store.read((rows) => firstReads(rows, view.chain))
   if (read) read.link.read = await compareReads(read.reads, context.protect)
@@ -84,6 +85,13 @@ async function aboutThing(
     : { ref: `${node.kind}:${node.id}`, chain, notes }
 }
 
+/** A file whose own name ends like a line, as `notes:12` does, is meant as a whole; `notes:12:3` is its third line then. */
+async function namedFile(reference: FileReference, folder: string, protect: ProtectedPlaces): Promise<FileReference> {
+  const { path, line, column } = reference
+  if (line === undefined || !(await hasEntry({ folder, path: `${path}:${line}`, protect }))) return reference
+  return { path: `${path}:${line}`, ...(column !== undefined && { line: column }) }
+}
+
 async function aboutFile(
   store: Store,
   reference: FileReference,
@@ -91,8 +99,9 @@ async function aboutFile(
   protect: ProtectedPlaces,
 ): Promise<{ view: WhyView; written?: FileWrite }> {
   const found = await findFile((body) => store.read(body), reference, folder, protect)
-  const { written, ...about } = await store.read((rows) => whyFile(rows, reference, found))
-  return { view: { ref: `file:${about.chain[0]?.id ?? found.displayPath}`, ...about }, written }
+  const about = { folder, protect }
+  const { written, ...explained } = await store.read((rows) => whyFile(rows, reference, found, about))
+  return { view: { ref: `file:${explained.chain[0]?.id ?? found.displayPath}`, ...explained }, written }
 }
 
 /** Resolves a reference. A bare word is a session, a turn or a run; else a file. */
