@@ -39,7 +39,7 @@ describe('what needs you', () => {
     await page.keyboard.press('1')
     await page.getByRole('button', { name: 'Show what it is now' }).click()
     await card
-      .getByText(/1 summarise .*@code-review/)
+      .getByText(/summarise .*@code-review/)
       .first()
       .waitFor()
     await card.getByRole('button', { name: 'No…' }).click()

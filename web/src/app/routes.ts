@@ -54,6 +54,16 @@ export const routeEntries: readonly RouteEntry[] = [
   },
   { path: '/agents/registry', page: lazy(() => import('../pages/agents/registry.tsx')) },
   {
+    path: '/memory/:id?',
+    page: lazy(() => import('../pages/memory/memory.tsx')),
+    nav: { label: 'Memory', key: 'm', href: '/memory' },
+  },
+  {
+    path: '/cron',
+    page: lazy(() => import('../pages/cron/cron.tsx')),
+    nav: { label: 'Cron', key: 'k', href: '/cron' },
+  },
+  {
     path: '/usage',
     page: lazy(() => import('../pages/usage/usage.tsx')),
     nav: { label: 'Usage', key: 'u', href: '/usage' },
