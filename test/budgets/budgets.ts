@@ -15,9 +15,9 @@ export interface Budget {
  */
 export const budgets: Record<string, Budget> = {
   'plain turn': { statements: 28, commits: 2, events: 2, roundTrips: 14 },
-  'tool round inside a turn': { statements: 13, commits: 3, events: 3, roundTrips: 6 },
-  'child with one tool call, of 100 at once': { statements: 72, commits: 0.2, events: 9.1, roundTrips: 60 },
-  'task of a plan': { statements: 60, commits: 1, events: 6, roundTrips: 40 },
-  'approval asked and answered': { statements: 63, commits: 4, events: 4, roundTrips: 50 },
+  'tool round inside a turn': { statements: 8, commits: 3, events: 3, roundTrips: 5 },
+  'child with one tool call, of 100 at once': { statements: 64, commits: 0.2, events: 9.1, roundTrips: 52 },
+  'task of a plan': { statements: 60, commits: 1, events: 6, roundTrips: 43 },
+  'approval asked and answered': { statements: 65, commits: 4, events: 4, roundTrips: 61 },
   'idle daemon, per second': { statements: 3.3, commits: 1, events: 0, roundTrips: 4.3 },
 }

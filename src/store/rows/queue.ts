@@ -43,7 +43,7 @@ export async function countRunning(rows: Reading): Promise<RunningRuns[]> {
 }
 
 /** What an owner sees before it claims. */
-interface ClaimView {
+export interface ClaimView {
   running: RunningRuns[]
   /** Queued runs; more than two count as two. */
   queued: number

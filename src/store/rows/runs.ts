@@ -77,9 +77,17 @@ export async function fenceRun(
   return row && { cancelReason: row.cancel_reason }
 }
 
-/** Resets crashes and tries after progress: a later crash is not blamed on earlier steps, and retries start over. */
-export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
-  tx.send(progress({ id }))
+/**
+ * The same for a run that has made progress. Resets crashes and tries: a later crash is not blamed on earlier steps, and
+ * retries start over.
+ */
+export async function advanceRun(
+  tx: Tx,
+  claim: Claim,
+  activeMs: Millis,
+): Promise<{ cancelReason: string | null } | undefined> {
+  const row = await tx.first(progress({ ...claim, activeMs }))
+  return row && { cancelReason: row.cancel_reason }
 }
 
 /** Assigns a queued run, whose row is locked, to an owner with its final settings; the new epoch fences off earlier claims. */
@@ -301,18 +309,17 @@ const unfinished = statement((db, arg: { rootRunId: string }) =>
     .limit(sql.lit(1)),
 )
 
-const fence = statement((db, arg: Claim & { activeMs: number }) =>
+const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
   db
     .updateTable('runs')
     .set({ active_ms: arg.activeMs })
     .where('id', '=', arg.runId)
     .where('owner_id', '=', arg.ownerId)
     .where('epoch', '=', arg.epoch)
-    .returning('cancel_reason'),
-)
-
-const progress = statement((db, arg: { id: string }) =>
-  db.updateTable('runs').set({ crashes: 0, crashes_alone: 0, tries: 0 }).where('id', '=', arg.id),
+    .returning('cancel_reason')
+const fence = statement(ofClaim)
+const progress = statement((db, arg: Claim & { activeMs: number }) =>
+  ofClaim(db, arg).set({ crashes: 0, crashes_alone: 0, tries: 0 }),
 )
 
 interface Assignment extends ReturnType<typeof optionColumns>, ReturnType<typeof claimColumns> {
