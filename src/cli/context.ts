@@ -3,7 +3,7 @@ import type { Heddle } from '../api/heddle.ts'
 import { assertConfigFile, loadConfig } from '../config/config.ts'
 import { crashAt } from '../domain/crash-points.ts'
 import { UsageError } from '../domain/errors.ts'
-import { type Daemon, findDaemon } from '../gateway/client.ts'
+import { type Daemon, findDaemon, remoteDaemon } from '../gateway/client.ts'
 import { localClient } from '../gateway/local-client.ts'
 import { folderFor } from '../home/folder.ts'
 import { ensureHome, homePaths, resolveHome, userHomeOf } from '../home/home.ts'
@@ -19,7 +19,7 @@ const defaultRows = 24
 
 /** Creates the context of a command. Nothing is opened or created before the command asks for it. */
 export async function openContext(
-  flags: { home?: string; config?: string; token?: string; json?: boolean },
+  flags: { home?: string; config?: string; host?: string; token?: string; json?: boolean },
   env: NodeJS.ProcessEnv,
   io: CommandIo,
   main: (argv: string[], env: NodeJS.ProcessEnv, io: CommandIo) => Promise<number>,
@@ -37,6 +37,8 @@ export async function openContext(
   // Checked for every command: one that reads no setting would accept a wrong path silently.
   if (flags.config !== undefined) await assertConfigFile(configFile)
   const token = tokenFrom(flags.token, env)
+  const host = hostFrom(flags.host ?? (env['HEDDLE_HOST'] || undefined))
+  const remote = host === undefined ? undefined : await remoteDaemon(host, tokenFor(host, token), systemClock)
   const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
   const tell = (text: string) => void io.stderr.write(`${text}\n`)
   let told: string[] = []
@@ -58,7 +60,8 @@ export async function openContext(
   let opened: Promise<Heddle> | undefined
   let found: Promise<Daemon | undefined> | undefined
   let stopped: AbortSignal | undefined
-  const heddle: CommandContext['heddle'] = (notify = tell) => {
+  const heddle: CommandContext['heddle'] = async (notify = tell) => {
+    if (remote) throw notThere(remote.place)
     // Loaded lazily: with a daemon most commands do not need the engine.
     opened ??= settings(notify).then(async (found) => (await import('../app/app.ts')).openApp(found))
     return opened
@@ -68,6 +71,7 @@ export async function openContext(
     return localClient(local, local.as(await local.identify(token)))
   }
   const findKnownDaemon = async () => {
+    if (remote) return remote
     const daemon = await findDaemon(paths.run, {
       clock: systemClock,
       ...(token !== undefined && { token }),
@@ -87,11 +91,14 @@ export async function openContext(
   return {
     home,
     configFile,
-    folder: await folderFor(io.cwd, {
-      userHome,
-      home,
-      workspace: stored?.workspace ?? resolve(userHome, 'heddle-workspace'),
-    }),
+    // Folders of this machine mean nothing on another.
+    folder: remote
+      ? (remote.folder ?? '/')
+      : await folderFor(io.cwd, {
+          userHome,
+          home,
+          workspace: stored?.workspace ?? resolve(userHome, 'heddle-workspace'),
+        }),
     screen: screenOf(env, io),
     json: flags.json === true,
     env,
@@ -111,8 +118,8 @@ export async function openContext(
       return stopped
     },
     runCommand: (argv, ownIo) => {
-      const { home, config, token } = flags
-      const given = Object.entries({ home, config, token }).flatMap(([name, value]) =>
+      const { home, config, host, token } = flags
+      const given = Object.entries({ home, config, host, token }).flatMap(([name, value]) =>
         value === undefined ? [] : [`--${name}=${value}`],
       )
       return main([...given, ...argv], env, ownIo)
@@ -127,6 +134,27 @@ export async function openContext(
       await (await opened?.catch(() => undefined))?.close()
     },
   }
+}
+
+/** The address of another machine's daemon; undefined for the one of this home. */
+function hostFrom(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
+  if (url && url.href === `${url.origin}/` && url.username === '') return url.origin
+  throw new UsageError(`"${text}" is not the address of a heddle`, 'write --host https://heddle.example.org:7433')
+}
+
+function tokenFor(host: string, token: string | undefined): string {
+  if (token !== undefined) return token
+  throw new UsageError(
+    `${host} needs a token`,
+    'make one there with heddle tokens create --owner, and set HEDDLE_TOKEN to it',
+    'no_token',
+  )
+}
+
+function notThere(host: string): UsageError {
+  return new UsageError(`this is not possible on ${host}`, 'run it on that machine, without --host', 'not_remote')
 }
 
 /** The token of the caller; undefined for the owner. */

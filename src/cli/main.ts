@@ -3,7 +3,7 @@ import { HeddleError, UsageError } from '../domain/errors.ts'
 import { version } from '../version.ts'
 import type { ActionRunner, CommandResult } from './command.ts'
 import { helpStyle } from './commands/help.ts'
-import { commandsFor } from './commands.ts'
+import { assertRemote, commandsFor } from './commands.ts'
 import type { CommandIo } from './io.ts'
 import { guardOptions, refuseOptionsOfParents } from './option-guard.ts'
 import { processIo } from './process-io.ts'
@@ -70,6 +70,7 @@ export function newProgram(writeOut: (text: string) => void): Command {
     .version(version, '-v, --version', 'print the version')
     .option('--home <dir>', 'where heddle keeps its state (default: $HEDDLE_HOME or ~/.heddle)')
     .option('--config <file>', 'the configuration file (default: heddle.yaml in the home)')
+    .option('--host <url>', 'ask the heddle of another machine, with a token (default: $HEDDLE_HOST)')
     .option('--token <token>', 'act for the user who has this token (default: $HEDDLE_TOKEN, else you, the owner)')
     .option('--json', 'answer with one JSON document')
     .helpOption('-h, --help', 'show help')
@@ -86,7 +87,9 @@ function runIn(program: Command, env: NodeJS.ProcessEnv, io: CommandIo, outcome:
       // Commander passes the arguments, then the options, then the command.
       const args = parameters.slice(0, -2).flatMap((each) => (Array.isArray(each) ? each : [each as string]))
       const options = parameters.at(-2) as Record<string, unknown>
-      refuseOptionsOfParents(parameters.at(-1) as Command)
+      const command = parameters.at(-1) as Command
+      refuseOptionsOfParents(command)
+      if ((program.opts()['host'] ?? env['HEDDLE_HOST'] ?? '') !== '') assertRemote(command)
       const { openContext } = await import('./context.ts')
       await using here = await openContext(program.opts(), env, io, main)
       const answer = await action(here, args, options)

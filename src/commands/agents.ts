@@ -176,11 +176,12 @@ export async function knownAgents({ app, folder }: Pick<ChatContext, 'app' | 'fo
   const { registry } = await app.agentRegistry()
   const ids = new Set(registry.agents.map(({ agentId }) => agentId))
   const all = await app.agents(folder)
+  const described = new Map(all.map(({ name, description }) => [`@${name}`, description]))
   const files = all.filter(({ name }) => !ids.has(`@${name}`))
   return [
     ...registry.agents.map((entry) => {
       const { agentId, profileId } = entry
-      const { description } = all.find(({ name }) => `@${name}` === agentId) ?? entry
+      const description = described.get(agentId) ?? entry.description
       return { agentId, profileId, description, entry }
     }),
     ...files.map(({ name, description }) => ({ agentId: `@${name}`, profileId: null, description, entry: undefined })),

@@ -1,15 +1,15 @@
 import type { App } from '../api/app.ts'
 import type { Answered } from '../api/views/question.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
-import type { Client, Health, StreamItem } from './api.ts'
+import type { Client, Health, Me, StreamItem } from './api.ts'
+import { type Address, ask, type DaemonRequest, isDaemonGone, sendRequest, streamedLines } from './daemon-request.ts'
 import { readEventStream } from './event-reader.ts'
 import { namedViews } from './named-views.ts'
 import type { AnswerForm, Route, SentFields } from './routes/route.ts'
 import { ownRoutes, type RoutedMethod, routeTable } from './routes/table.ts'
 import { findSocket } from './socket-place.ts'
-import { type Address, ask, isDaemonGone, type SocketRequest, sendRequest, streamedLines } from './socket-request.ts'
 
-export { isDaemonGone } from './socket-request.ts'
+export { isDaemonGone } from './daemon-request.ts'
 
 const healthTimeout: Millis = 5_000
 const pollSeconds = 25
@@ -17,8 +17,8 @@ const pollSeconds = 25
 /** Client of a daemon that answers, and the daemon's identity. */
 export interface Daemon extends Client {
   health: Health
-  /** The socket it answers on. */
-  socket: string
+  /** The socket or the address that it answers on. */
+  place: string
 }
 
 /** Finds the running daemon of a home. Calls `onSilence` if there is one but it does not answer in time. */
@@ -34,7 +34,7 @@ export async function findDaemon(
   const address = { socket, ...(token !== undefined && { token }) }
   try {
     const health = await ask<Health>(address, { verb: 'GET', path: ownRoutes.health, signal: expired.signal })
-    return { ...socketClient(address, clock), health, socket }
+    return { ...daemonClient(address, clock), health, place: socket }
   } catch (error) {
     if (!isDaemonGone(error)) throw error
     if (expired.signal.aborted) onSilence()
@@ -44,8 +44,31 @@ export async function findDaemon(
   }
 }
 
-/** Client over a unix socket, made from the table of routes: the same results and errors as the App. */
-export function socketClient(address: Address, clock: Clock): Client {
+/** A daemon on another machine. */
+interface RemoteDaemon extends Daemon {
+  /** Folder there to work in; null for an admin, who has none. */
+  folder: string | null
+}
+
+/** The daemon at an address of another machine; throws if none answers there, or the token is not good. */
+export async function remoteDaemon(url: string, token: string, clock: Clock): Promise<RemoteDaemon> {
+  const address = { url, token }
+  const expired = new AbortController()
+  const answered = new AbortController()
+  void clock.sleep(healthTimeout, answered.signal).then(() => answered.signal.aborted || expired.abort())
+  try {
+    const [health, { folder }] = await Promise.all([
+      ask<Health>(address, { verb: 'GET', path: ownRoutes.health, signal: expired.signal }),
+      ask<Me>(address, { verb: 'GET', path: ownRoutes.me, signal: expired.signal }),
+    ])
+    return { ...daemonClient(address, clock), health, place: url, folder }
+  } finally {
+    answered.abort()
+  }
+}
+
+/** Client over a unix socket or TCP, made from the table of routes: the same results and errors as the App. */
+export function daemonClient(address: Address, clock: Clock): Client {
   const methods = Object.keys(routeTable) as RoutedMethod[]
   // Each method is built from its own routes; the table's type has one for every method.
   const routed = Object.fromEntries(
@@ -88,15 +111,15 @@ function send(address: Address, route: Route, fields: SentFields, args: readonly
   return ask(address, request).then((answer) => fromWire(answer, route.answer))
 }
 
-async function* linesFrom(address: Address, request: SocketRequest): AsyncIterable<string> {
+async function* linesFrom(address: Address, request: DaemonRequest): AsyncIterable<string> {
   yield* streamedLines(await sendRequest(address, request))
 }
 
-async function* piecesFrom(address: Address, request: SocketRequest): AsyncIterable<string> {
+async function* piecesFrom(address: Address, request: DaemonRequest): AsyncIterable<string> {
   for await (const line of linesFrom(address, request)) yield JSON.parse(line)
 }
 
-function requestFor({ verb, path, takesLines }: Route, fields: SentFields, args: readonly unknown[]): SocketRequest {
+function requestFor({ verb, path, takesLines }: Route, fields: SentFields, args: readonly unknown[]): DaemonRequest {
   const { id = '', ...rest } = fields
   const at = path.replace(':id', () => encodeURIComponent(id.toWellFormed()))
   if (verb === 'GET') return { verb, path: withQuery(at, rest) }

@@ -2,7 +2,7 @@ import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import { isUntrusted, type Label } from '../domain/label.ts'
 import type { Memory, MemoryDraft } from '../domain/memory.ts'
-import { foldStatement } from '../domain/statement.ts'
+import { foldStatement } from '../domain/text/statement.ts'
 import {
   addScore,
   archiveMemories,

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Memory } from '../domain/memory.ts'
-import { isSameStatement, looksAlike } from '../domain/statement.ts'
+import { isSameStatement, looksAlike } from '../domain/text/statement.ts'
 import { findMemory, lockMemories } from '../store/knowledge/memories.ts'
 import {
   bringBackMemory,

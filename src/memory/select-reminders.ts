@@ -1,4 +1,4 @@
-import { looksAlike } from '../domain/statement.ts'
+import { looksAlike } from '../domain/text/statement.ts'
 import type { RecalledMemory } from './recall.ts'
 
 const maxShown = 5

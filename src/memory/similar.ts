@@ -1,5 +1,5 @@
 import type { Memory } from '../domain/memory.ts'
-import { looksAlike } from '../domain/statement.ts'
+import { looksAlike } from '../domain/text/statement.ts'
 import { uniqueTerms } from '../domain/text/words.ts'
 import { memoriesOf, newestMemory } from '../store/knowledge/memories.ts'
 import { searchMemories } from '../store/knowledge/memory-search.ts'

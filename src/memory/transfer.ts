@@ -2,7 +2,7 @@ import type { MemoryImport } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import { type Memory, maxUntrustedScore } from '../domain/memory.ts'
-import { looksAlike } from '../domain/statement.ts'
+import { looksAlike } from '../domain/text/statement.ts'
 import {
   archiveMemories,
   countMemories,

@@ -16,6 +16,7 @@ import { runProfiles } from './migrations/0033-run-profiles.ts'
 import { modelsOfSubagents } from './migrations/0034-models-of-subagents.ts'
 import { foldedWords } from './migrations/0035-folded-words.ts'
 import { kindsOfTokens } from './migrations/0036-sign-in.ts'
+import { commandChanges } from './migrations/0037-command-changes.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -75,6 +76,7 @@ export const migrations: readonly Migration[] = [
   modelsOfSubagents,
   foldedWords,
   kindsOfTokens,
+  commandChanges,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

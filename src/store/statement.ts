@@ -54,6 +54,38 @@ export function statement<A extends object, R>(
   })
 }
 
+/** Max rows of one statement: each number of rows is a statement of its own, prepared once. */
+const maxRows = 32
+
+/** Declares a hot statement over several rows, such as an INSERT; many rows make several statements. */
+export function statementOfRows<A extends object>(
+  build: (db: Builder, rows: A[]) => Compilable<unknown>,
+): (rows: readonly A[]) => Bound<unknown>[] {
+  const byCount = new Map<number, (args: object) => Bound<unknown>>()
+  const prepared = (rows: readonly A[]): Bound<unknown> => {
+    let known = byCount.get(rows.length)
+    if (!known) {
+      const at = (args: Record<string, unknown>, index: number) =>
+        new Proxy({} as A, { get: (_, name) => args[`${index}.${String(name)}`] })
+      known = statement((db, args: object) =>
+        build(
+          db,
+          rows.map((_, index) => at(args as Record<string, unknown>, index)),
+        ),
+      )
+      byCount.set(rows.length, known)
+    }
+    const named = rows.flatMap((row, index) =>
+      Object.entries(row).map(([name, value]): [string, unknown] => [`${index}.${name}`, value]),
+    )
+    return known(Object.fromEntries(named))
+  }
+  return (rows) =>
+    Array.from({ length: Math.ceil(rows.length / maxRows) }, (_, page) =>
+      prepared(rows.slice(page * maxRows, (page + 1) * maxRows)),
+    )
+}
+
 /** Policy for text that cannot be stored unchanged. */
 export type Unstorable = 'refuse' | 'replace'
 

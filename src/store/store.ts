@@ -33,6 +33,11 @@ export interface Snapshot extends Reading {
 export interface Tx extends Reading {
   /** Runs a statement and returns the number of affected rows. */
   run(query: Query<unknown>): Promise<number>
+  /**
+   * Runs a statement whose outcome the body does not need. PostgreSQL answers it together with the next one, or with COMMIT.
+   * If it fails, so does the transaction.
+   */
+  send(query: Query<unknown>): void
   /** Declares that rows of this level are locked next. Throws when that goes back in `lockOrder`: a bug in the caller. */
   locking(level: LockLevel): void
   /** Sends the hint after COMMIT; drops it on rollback. */

@@ -228,6 +228,26 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     mode: number | null
     at: number
     undone_at: number | null
+    /** Which lines are of the version before; null where it was not computed. */
+    line_map: Generated<string | null>
+  }
+  /** Changes of files that the surveys around a command saw. A hash is empty where the content was not read. */
+  command_changes: {
+    id: Generated<number>
+    run_id: string
+    call_id: string
+    folder: string
+    path: string
+    before_hash: string | null
+    after_hash: string | null
+    /** The file that it was moved or copied from; its lines are those that the map is about. */
+    origin_path: string | null
+    origin_hash: string | null
+    line_map: string | null
+    /** Newest row of `file_changes` at that time. */
+    follows: number
+    since: number
+    at: number
   }
   /** Contents that runs wrote after they had read untrusted content. */
   untrusted_files: {

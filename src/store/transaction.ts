@@ -53,6 +53,20 @@ export class Transaction implements Tx {
     return this.#execute(() => this.#executor.run(prepare(query, this.dialect, this.#unstorable)))
   }
 
+  send(query: Query<unknown>): void {
+    this.#mustBeOpen()
+    if (this.#failure) throw this.#failure.error
+    const fail = (raw: unknown) => {
+      this.#failure ??= { error: this.#explain(raw) }
+    }
+    try {
+      const sent = this.#executor.run(prepare(query, this.dialect, this.#unstorable))
+      if (typeof sent !== 'number') sent.catch(fail)
+    } catch (raw) {
+      fail(raw)
+    }
+  }
+
   locking(level: LockLevel): void {
     this.#mustBeOpen()
     const next = lockOrder.indexOf(level)
@@ -83,9 +97,9 @@ export class Transaction implements Tx {
     try {
       return await statement()
     } catch (raw) {
-      const error = this.#explain(raw)
-      this.#failure ??= { error }
-      throw error
+      // A statement that was sent before may have failed first: then PostgreSQL refuses this one.
+      this.#failure ??= { error: this.#explain(raw) }
+      throw this.#failure.error
     }
   }
   #mustBeOpen(): void {

@@ -141,7 +141,7 @@ export const handlesOnly = {
     'src/tools/files/disk.ts': ['src/tools/files/handle.ts'],
     'src/tools/files/handle.ts': [
       'src/tools/call.ts',
-      ...['listing', 'search', 'survey'].map((name) => `src/tools/files/${name}.ts`),
+      ...['listing', 'read-contents', 'search', 'survey'].map((name) => `src/tools/files/${name}.ts`),
       ...['baseline', 'exec-guard', 'hidden-files', 'named-files', 'untrusted-files'].map(
         (name) => `src/tools/guard/${name}.ts`,
       ),

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { type ProviderAnswer, type ProviderRequest, startProvider, type TestProvider } from '../../src/testing.ts'
 import { goodWork, replies, taskOf, type Work } from '../agent-tests/good-work.ts'
 import { holdDatabase } from '../setup/hold-database.ts'
+import { inTurn } from '../setup/long.ts'
 import { untilSo } from '../setup/until.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -244,15 +245,18 @@ describe('heddle agents test NAME', () => {
     return started
   }
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s stops it with code 130, and nothing is left', async (signal) => {
-    const started = await endless()
-    started.stop(signal)
-    await started.says('stopping')
-    const { code, err } = await started.ended
-    expect(code).toBe(130)
-    expect(err).toContain('the test left nothing behind')
-    expect(left()).toEqual([])
-  })
+  test.each(inTurn(['SIGINT', 'SIGTERM'] as const, 1))(
+    '%s stops it with code 130, and nothing is left',
+    async (signal) => {
+      const started = await endless()
+      started.stop(signal)
+      await started.says('stopping')
+      const { code, err } = await started.ended
+      expect(code).toBe(130)
+      expect(err).toContain('the test left nothing behind')
+      expect(left()).toEqual([])
+    },
+  )
 
   test('whoever presses Ctrl-C again while it cannot stop need not wait, and nothing is left', async () => {
     const started = await endless()

@@ -8,8 +8,7 @@ import { answerPlainly, callTools, type ProviderRule, startProvider, type TestPr
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 import type { Terminal } from './played-terminal.ts'
 
-// Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 240_000 })
+vi.setConfig({ testTimeout: 240_000 }) // Each test starts several processes, one after the other.
 
 let heddle: TestHeddle
 let provider: TestProvider

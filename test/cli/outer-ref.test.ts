@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
 import { newHeddle } from './heddle.ts'
 
@@ -12,7 +12,7 @@ test('show tells the id that a message has in the system it came from, after an 
   onTestFinished(() => Promise.all([heddle.remove(), other.remove()]).then(() => undefined))
   const daemon = heddle.start('up')
   await daemon.says('running')
-  const client = socketClient({ socket: join(heddle.home, 'run', 'heddle.sock') }, systemClock)
+  const client = daemonClient({ socket: join(heddle.home, 'run', 'heddle.sock') }, systemClock)
   const { itemId } = await client.submit(heddle.folder, { session: 'main', content: 'which port?', outerRef })
   const { turnId } = await client.answer(heddle.folder, itemId, new AbortController().signal)
   const shows = async ({ run, json }: typeof heddle) => [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from '../gateway/gateway.ts'
@@ -24,7 +24,7 @@ describe.each(databases)('/agents on %s', (database) => {
     for (const [id, role, trusted] of roles) {
       await app.addUser(id, { role, folder, trusted })
       const { token } = await app.createToken(id)
-      users.set(id, socketClient({ socket: server.path, token }, systemClock))
+      users.set(id, daemonClient({ socket: server.path, token }, systemClock))
     }
     for (const each of [app, ...users.values()]) {
       const { itemId } = await each.submit(folder, { session: 'main', content: 'hello' })

@@ -3,7 +3,7 @@ import type { App } from '../../src/api/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import { ApiKey } from '../../src/config/key.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { testTool } from '../engine/engine.ts'
@@ -42,7 +42,7 @@ describe.each(databases)('rights of commands on %s', (database) => {
     for (const [id, role] of roles) {
       await app.addUser(id, { role, folder })
       const { token } = await app.createToken(id)
-      users.set(id, socketClient({ socket: server.path, token }, systemClock))
+      users.set(id, daemonClient({ socket: server.path, token }, systemClock))
     }
   })
   afterAll(async () => {
@@ -75,7 +75,7 @@ describe.each(databases)('rights of commands on %s', (database) => {
 
   test('a token limited to reading runs no command that changes something', async () => {
     const { token } = await gateway.app.createToken('ada', { scopes: ['read'] })
-    const limited = socketClient({ socket: gateway.server.path, token }, systemClock)
+    const limited = daemonClient({ socket: gateway.server.path, token }, systemClock)
     expect(await send(limited, '/status')).toHaveProperty('blocks')
     await expect(send(limited, '/fork')).rejects.toMatchObject({ code: 'forbidden', remedy: /scope ask/ })
   })

@@ -200,7 +200,7 @@ describe.each(databases)('write on %s', (database) => {
         ...['users', 'tokens', 'audit', 'idempotency'],
         ...['narrative_tasks', 'untrusted_files', 'untrusted_commands', 'cron_jobs', 'cron_fires', 'outbox'],
         ...['search_documents', 'search_words', 'search_files', 'search_passages'],
-        ...['policies', 'policy_versions'],
+        ...['policies', 'policy_versions', 'command_changes'],
       ]
       expect((await rows.tables()).toSorted()).toEqual(tables.toSorted())
     })

@@ -16,7 +16,7 @@ import { submit } from '../../src/engine/run/submit.ts'
 import { listPlans } from '../../src/store/rows/plans.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
-import { insertStep } from '../../src/store/rows/steps.ts'
+import { insertSteps } from '../../src/store/rows/steps.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { ModelFailure, type ScriptedReply, scriptedModel } from '../../src/testing.ts'
@@ -229,8 +229,8 @@ describe('two processes at one plan on PostgreSQL', () => {
     const { run: coordinator } = await a.claim()
     expect(await call(a, coordinator, 'wait', {})).toMatchObject({ status: 'error' })
     const payload = { id: 'beside', name: 'run_project', input: { project_id: 1 }, effect: 'transactional' }
-    await runtime.store.write('step', (tx) =>
-      insertStep(tx, { runId: coordinator.id, seq: 1, kind: 'begun', payload, at: 0 }),
+    await runtime.store.write('step', async (tx) =>
+      insertSteps(tx, [{ runId: coordinator.id, seq: 1, kind: 'begun', payload, at: 0 }]),
     )
     expect(await call(a, coordinator, 'wait', {})).toMatchObject({ status: 'ok', ends: {} })
     expect(await call(a, coordinator, 'wait', { project_id: 1 })).toMatchObject({ status: 'ok', ends: {} })

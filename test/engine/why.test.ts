@@ -150,11 +150,11 @@ describe.each(databases)('why on %s', (database) => {
           ? { text: 'Done.' }
           : spawn('write', 'writer', `Use [agent_result:${told}].`)
       },
-      researcher: () => ({ text: 'Found 12. See [agent_result:99].' }),
+      researcher: () => ({ text: 'Found 12 files in this folder. See [agent_result:99].' }),
       writer: (said) =>
         said.length > 1
           ? { text: 'ok' }
-          : { calls: [{ name: 'write_file', input: { path: 'a', content: 'Found 12.\n' } }] },
+          : { calls: [{ name: 'write_file', input: { path: 'a', content: 'Found 12 files in this folder.\n' } }] },
     })
     await office.ask('go')
     expect(await line('a:1')).toEqual([
@@ -167,6 +167,38 @@ describe.each(databases)('why on %s', (database) => {
       'run',
       'writer',
     ])
+  })
+
+  test('a line is from a result only if it quotes it, and who asked for the file is always told', async () => {
+    const lines = ['## Summary', '}', 'The staging port is 9443 for now.', 'The Staging Port is `8443` for now', '']
+    office = await newOffice(database, {
+      coordinator: (said, last) => {
+        const all = said.join('\n')
+        if (last === 'find the port') return spawn('look', 'researcher')
+        if (last === 'write it down') return spawn('write', 'writer', 'Use [agent_result:1].')
+        return { text: /completed/.test(all) ? 'Done.' : 'Wait.' }
+      },
+      researcher: () => ({ text: '## Summary\n\n{\n}\nThe staging port is 8443 for now.' }),
+      writer: (said) =>
+        said.length > 1
+          ? { text: 'ok' }
+          : { calls: [{ name: 'write_file', input: { path: 'notes.md', content: lines.join('\n') } }] },
+    })
+    await office.ask('find the port')
+    await office.ask('write it down')
+    for (const number of [1, 2, 3]) {
+      expect(await line(`notes.md:${number}`)).toEqual([
+        ...['asked about file', 'written by run', 'started by run', 'you said turn'],
+      ])
+      const { chain } = await ask(`notes.md:${number}`)
+      expect([chain[1]?.given, chain.at(-1)?.title]).toEqual([[1], 'write it down'])
+    }
+    const { chain } = await ask('notes.md:4')
+    expect(chain.map(({ how, kind }) => `${how} ${kind}`)).toEqual([
+      ...['asked about file', 'written by run', 'from result', 'made by run', 'started by run'],
+      ...['you said turn', 'you said turn'],
+    ])
+    expect(chain.slice(-2).map(({ title }) => title)).toEqual(['find the port', 'write it down'])
   })
 
   test('a run tells what it waited for, what was refused, and what it cost', async () => {

@@ -6,7 +6,7 @@ import { registry } from '../../src/commands/registry.ts'
 import { type Action, actions } from '../../src/domain/access/actions.ts'
 import { reachOf } from '../../src/domain/access/authorize.ts'
 import { owner, type Principal, userRoles } from '../../src/domain/access/principal.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
@@ -194,7 +194,7 @@ beforeAll(async () => {
     const principal = await app.identify(token)
     principals.set(id, principal)
     apps.set(`${id} App`, app.as(principal))
-    apps.set(`${id} socket`, socketClient({ socket: server.path, token }, systemClock))
+    apps.set(`${id} socket`, daemonClient({ socket: server.path, token }, systemClock))
   }
   apps.set('owner App', app.as(owner))
   apps.set('owner socket', gateway.door)

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StreamItem } from '../../src/gateway/api.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
@@ -25,7 +25,7 @@ describe.each(databases)('a public token on the socket of a daemon on %s', (data
     const { app, server } = gateway
     await app.addUser('pia', { role: 'public', folder })
     const { token, id } = await app.createToken('pia')
-    return { id, token, pia: socketClient({ socket: server.path, token }, systemClock) }
+    return { id, token, pia: daemonClient({ socket: server.path, token }, systemClock) }
   }
 
   test('can ask, sees only its own sessions and nothing private, cannot steer, approve or list anything else', async () => {

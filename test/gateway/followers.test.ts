@@ -4,7 +4,7 @@ import type { Heddle } from '../../src/api/heddle.ts'
 import { isOwner, type Principal } from '../../src/domain/access/principal.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import type { StreamItem } from '../../src/gateway/api.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { type Server, serve } from '../../src/gateway/server.ts'
 import { systemClock } from '../../src/system.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
@@ -65,7 +65,7 @@ test('a follower with a token gets the events and the text of its own runs, and 
   })
   gateway = await newGateway([model])
   const { path } = await serveMia(() => true)
-  const herClient = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const herClient = daemonClient({ socket: path, token: 'mia-token' }, systemClock)
   const other = await gateway.door.submit(folder, { session: 'other', content: 'not for mia' })
   const own = await herClient.submit('/tmp', { session: 'main', content: 'hers' })
   await Promise.all([holds.mia.reached, holds.other.reached])
@@ -93,7 +93,7 @@ test('followers with tokens share what was read once for all: none looks for its
     () => true,
     () => void looks++,
   )
-  const herClient = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const herClient = daemonClient({ socket: path, token: 'mia-token' }, systemClock)
   const ask = async (client: typeof herClient, at: string, content: string) => {
     const { itemId } = await client.submit(at, { session: 'main', content })
     return client.answer(at, itemId, never)
@@ -126,7 +126,7 @@ test('the stream of a revoked token ends, and says why', async () => {
   let isKnown = true
   gateway = await newGateway([])
   const { path } = await serveMia(() => isKnown)
-  const stream = socketClient({ socket: path, token: 'mia-token' }, systemClock).stream({ signal: never })
+  const stream = daemonClient({ socket: path, token: 'mia-token' }, systemClock).stream({ signal: never })
   const next = stream[Symbol.asyncIterator]().next()
   await gateway.untilListeners(3)
   isKnown = false
@@ -142,7 +142,7 @@ test('a wait for an answer ends when its token is revoked, and tells nothing', a
     return gateway.app.answer(...wait)
   }
   const { path } = await serveMia(() => isKnown, undefined, { answer })
-  const client = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const client = daemonClient({ socket: path, token: 'mia-token' }, systemClock)
   const { itemId } = await gateway.app.submit(folder, { session: 'main', content: 'tell me' })
   await expect(client.answer(folder, itemId, never)).rejects.toMatchObject({ code: 'unknown_token' })
   hold.open()
@@ -166,7 +166,7 @@ test('an export ends when its token is revoked, and the part that came is not ta
     undefined,
     { exportTurns },
   )
-  const client = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const client = daemonClient({ socket: path, token: 'mia-token' }, systemClock)
   const read = async () => {
     for await (const _ of client.exportTurns(folder));
   }

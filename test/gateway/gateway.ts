@@ -6,7 +6,7 @@ import type { Event } from '../../src/domain/event.ts'
 import type { Model } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import type { Client, StreamItem, StreamQuery } from '../../src/gateway/api.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { type Server, type ServerSettings, serve } from '../../src/gateway/server.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
@@ -86,7 +86,7 @@ export async function newGateway(
   return {
     app,
     server,
-    door: socketClient({ socket: server.path }, systemClock),
+    door: daemonClient({ socket: server.path }, systemClock),
     runFolder: paths.run,
     get listeners() {
       return listeners

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import type { Client } from '../../src/gateway/api.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { localClient } from '../../src/gateway/local-client.ts'
 import { type Server, serve } from '../../src/gateway/server.ts'
 import { systemClock } from '../../src/system.ts'
@@ -67,7 +67,7 @@ beforeEach(async () => {
       throw error
     },
   })
-  door = socketClient({ socket: server.path }, systemClock)
+  door = daemonClient({ socket: server.path }, systemClock)
 })
 afterEach(async () => {
   await server.stop()

@@ -6,7 +6,7 @@ import type { App } from '../../src/api/app.ts'
 import type { Heddle } from '../../src/api/heddle.ts'
 import { owner, type Principal } from '../../src/domain/access/principal.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { type RoutedMethod, routeTable } from '../../src/gateway/routes/table.ts'
 import { type Server, serve } from '../../src/gateway/server.ts'
 import { systemClock } from '../../src/system.ts'
@@ -168,7 +168,7 @@ describe('each request gets the App of its own principal, and no other', () => {
   test.each(Object.keys(routeTable) as RoutedMethod[])('%s', async (method) => {
     const call = async (token?: string) => {
       asked.length = 0
-      const client = socketClient({ socket: server.path, ...(token !== undefined && { token }) }, systemClock)
+      const client = daemonClient({ socket: server.path, ...(token !== undefined && { token }) }, systemClock)
       const answer = (client[method] as (...args: unknown[]) => unknown)(...args[method])
       await (method.startsWith('export') ? collected(answer as AsyncIterable<string>) : answer)
       return new Set(asked.map(({ principal }) => principal))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
-import { isSameStatement, looksAlike } from '../../src/domain/statement.ts'
+import { isSameStatement, looksAlike } from '../../src/domain/text/statement.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { remember, type StoredMemory } from '../../src/memory/remember.ts'
 import { findMemory, listMemories } from '../../src/store/knowledge/memories.ts'

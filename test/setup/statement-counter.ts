@@ -8,7 +8,10 @@ export interface StatementCount {
   commits: number
   /** Rows that were inserted, updated or deleted, by table. */
   rows: Map<string, number>
-  /** Times that a connection to PostgreSQL was idle and had to answer; statements that are sent together are one. */
+  /**
+   * Times that a connection to PostgreSQL was idle and had to answer; statements that are sent together are one. Nobody waits
+   * for a hint.
+   */
   roundTrips: number
 }
 
@@ -54,7 +57,7 @@ export function startCounting(): StatementCount & { stop(): void; whenQuiet(): P
     note(sql)
     underWay++
     const before = open.get(client) ?? 0
-    if (before === 0) count.roundTrips++
+    if (before === 0 && !sql.includes('pg_notify')) count.roundTrips++
     open.set(client, before + 1)
     const ended = (result?: pg.QueryResult) => {
       underWay--

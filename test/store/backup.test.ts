@@ -65,6 +65,7 @@ describe.each(databases)('a backup of %s', (database) => {
         'policies',
         'policy_versions',
         ...last,
+        'command_changes',
       ])
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { userGitOf } from '../../src/domain/tools/user-git.ts'
 import { pathHandle } from '../../src/tools/files/handle.ts'
+import { inTurn } from '../setup/long.ts'
 import { type CommandFolder, commandFolder } from './command-folder.ts'
 
 /** The owner's home, the folder of the session, and a marker that a planted program leaves when the owner's git runs it. */
@@ -214,7 +215,7 @@ const layouts: Layout[] = [
 ]
 
 describe("no command changes what the owner's git trusts", () => {
-  test.each(layouts)('$name', async ({ prepare, path, command }) => {
+  test.each(inTurn(layouts, 6))('$name', async ({ prepare, path, command }) => {
     prepare()
     const before = existsSync(at(path)) ? readFileSync(at(path), 'utf8') : undefined
     const said = await folder.run(command())
@@ -231,7 +232,12 @@ describe("no command changes what the owner's git trusts", () => {
 })
 
 describe('no tool writes it either', () => {
-  test.each(layouts.filter(({ written }) => written !== ''))('$name', async ({ prepare, path, written = path }) => {
+  test.each(
+    inTurn(
+      layouts.filter(({ written }) => written !== ''),
+      6,
+    ),
+  )('$name', async ({ prepare, path, written = path }) => {
     prepare()
     await expect(writeByTool(written)).rejects.toThrow('git runs it or reads it as configuration')
   })

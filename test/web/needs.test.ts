@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { axeFindings, isTooWide, startTestPage, type TestPage } from './browser.ts'
@@ -34,15 +34,11 @@ describe('what needs you', () => {
     const card = page.getByRole('article', { name: /^Approval/ })
     await card.getByText('summarise src').first().waitFor()
     // The first plan of a new home has the tasks 1 to 6.
-    writeFileSync(
-      join(heddle.folder, 'brief.txt'),
-      'Count only what is new.\nDone when: the first line has the numbers.\n',
-    )
-    await heddle.heddle('tasks', 'edit', 'task:1', '--brief-file', 'brief.txt')
+    await heddle.heddle('tasks', 'edit', 'task:1', '--agent', 'code-review')
     await page.getByText('This is no longer what you saw').waitFor()
     await page.keyboard.press('1')
     await page.getByRole('button', { name: 'Show what it is now' }).click()
-    await card.getByText('Count only what is new.').waitFor()
+    await card.getByText(/1 summarise .*@code-review/).first().waitFor()
     await card.getByRole('button', { name: 'No…' }).click()
     await card.getByLabel(/Why not/).fill('too much')
     await card.getByRole('button', { name: 'Do not allow it' }).click()

@@ -9,6 +9,13 @@ export type WhyKind = (typeof whyKinds)[number]
 export type WhyHow =
   | 'asked about'
   | 'written by'
+  | 'changed during'
+  | 'moved by'
+  | 'moved from'
+  | 'moved by hand'
+  | 'copied by'
+  | 'copied from'
+  | 'copied by hand'
   | 'answered by'
   | 'asked by'
   | 'made by'
@@ -78,12 +85,19 @@ export interface FileWhy {
   line?: number
   /** Text of the requested line. */
   text?: string
+  /** Author of the requested line: `outside` heddle, or there `before` it wrote. */
+  author?:
+    | { by: 'run'; runId: string }
+    | { by: 'before' | 'outside' }
+    | { by: 'unknown'; since: string | null; runIds: string[] }
   /** Number of lines; null for a file that is binary, too large or missing. */
   lines: number | null
   /** Runs with lines still in the file, most lines first. */
   writers: { runId: string; agent: string | null; lines: number }[]
   /** Number of lines that no run wrote. */
   others: number
+  /** Number of lines whose author is unknown; absent if there are none. */
+  unknown?: number
 }
 
 /** A consequence, with its own consequences. */

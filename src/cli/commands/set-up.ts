@@ -122,7 +122,7 @@ async function doctor(here: CommandContext, isDeep: boolean) {
     nodeVersion: process.version,
     daemon: async () => {
       const daemon = await here.daemon()
-      return daemon && { ...daemon.health, socket: daemon.socket }
+      return daemon && { ...daemon.health, socket: daemon.place }
     },
     socket: socketName(paths.run),
     version,

@@ -109,6 +109,11 @@ export interface OpenDirectory {
   has(name: string): Promise<boolean>
   /** Fingerprint that changes when the entry is written, replaced or gets other permissions; links are not followed. */
   mark(name: string): Promise<string>
+  /**
+   * Content and fingerprint of a plain file of at most so many bytes; undefined for every other entry, for one that changed
+   * meanwhile, and for those that must be opened by their handle.
+   */
+  content(name: string, maxBytes: number): Promise<{ mark: string; bytes: Buffer } | undefined>
   /** The handle of an entry. */
   at(name: string): PathHandle
 }

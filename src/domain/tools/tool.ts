@@ -7,7 +7,7 @@ import type { SandboxPermissions } from '../persona.ts'
 import type { CallStatus } from '../turn.ts'
 import type { FetchResult, SafeFetch } from './fetch.ts'
 import type { FilePlace, PathHandle, ProtectedPlaces } from './path-handle.ts'
-import type { Touched } from './touched.ts'
+import type { CommandVersions, Touched } from './touched.ts'
 
 /**
  * Recovery after a crash in the middle of a call: `pure` and `idempotent` calls run again, `transactional` ones only write
@@ -31,6 +31,8 @@ export interface ToolOutcome {
   seen?: SeenFile[]
   /** File changes of the call that the journal does not record. Stored likewise. */
   touched?: Touched
+  /** The same with the contents. Stored as versions of the files, not with the call. */
+  versions?: CommandVersions
   /** What else the answer shows of files: they label it. Not stored. */
   shows?: ShownFiles
 }

@@ -12,6 +12,8 @@ export interface TouchedFiles {
   removed: string[]
   /** Number of further paths that are not listed. */
   more: number
+  /** Number of them that have no version; absent if no versions were recorded. */
+  unrecorded?: number
   /** Kinds of files that were not scanned, such as `ignored files`; absent if all were. */
   passedOver?: string[]
   /** A command's changes to files that surveys hide; absent if there were none, or no scan. */
@@ -39,6 +41,30 @@ export interface HiddenChanges {
 
 /** File changes of a call; `unseen` is the reason why they could not be scanned. */
 export type Touched = TouchedFiles | { unseen: string }
+
+/** A file's content; `bytes` are absent if it is binary, or too large to be kept. */
+export interface ReadContent {
+  /** Empty if it was not read. */
+  sha256: string
+  bytes?: Buffer
+}
+
+/** A file before and after a command. */
+export interface CommandVersion {
+  path: string
+  /** Null if there was no file. */
+  before: ReadContent | null
+  after: ReadContent | null
+  /** The file with these lines that was moved or copied there; its path is empty where several files had them. */
+  origin?: { path: string; content: ReadContent }
+}
+
+/** Files of a folder that a command changed; `left` counts those for which there was no room. */
+export interface CommandVersions {
+  folder: string
+  versions: CommandVersion[]
+  left: number
+}
 
 /** A call that cannot be undone, and its observed file changes. */
 export interface UnsafeCall {

@@ -6,11 +6,14 @@ import type { ChangeFile } from '../../domain/tools/tool.ts'
 import { changeOfCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
 import { pathOf } from '../../tools/files/change-file.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
+import type { EditedText } from '../../tools/files/edit-text.ts'
+import type { BegunStep, Journal } from '../run/context/journal.ts'
 import type { RunHandle } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
 import { authorOf } from './file-author.ts'
 import { labelOfFiles, recordContentLabel } from './file-labels.ts'
 import { packContent } from './kept-content.ts'
+import { editIn, mapContents, writeLineMap } from './line-map.ts'
 
 /**
  * File writer of a tool call. The change and the replaced content are committed before the file is touched; after a crash
@@ -30,7 +33,7 @@ export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
         const bytes = make(place)
         const sha256 = hashOf(bytes)
         if (sha256 === current) return { fate: 'kept', answer: { path, sha256 } }
-        if (!recorded) await keep(run, callId, place, { current, after: sha256, keepsRest })
+        if (!recorded) await keep(run, callId, place, { current, after: sha256, bytes, keepsRest })
         // The commit may have been slow: another worker may own the run by now.
         run.assertLease()
         return { fate: { bytes }, answer: { path, sha256 } }
@@ -70,12 +73,14 @@ async function keep(
   run: RunHandle<Engine>,
   callId: string,
   { folder, names, before }: FilePlace,
-  { current, after, keepsRest }: { current: string | null; after: string; keepsRest: boolean },
+  { current, after, bytes, keepsRest }: { current: string | null; after: string; bytes: Buffer; keepsRest: boolean },
 ): Promise<void> {
   const content = before && current !== null ? await packContent(current, before.bytes) : undefined
   const path = pathOf({ names })
   const at = run.engine.clock.now()
-  const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after }
+  const map = before && mapContents(before.bytes, bytes, editOf(run.journal, callId))
+  const lineMap = map ? writeLineMap(map) : null
+  const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after, lineMap }
   const old = keepsRest ? [await labelOfFiles(run, [{ path, sha256: current }])] : []
   const label = joinLabels([run.label, ...old])
   const written = { path: join(folder, path), sha256: after, isCreated: current === null, at, label }
@@ -83,4 +88,10 @@ async function keep(
     await recordFileChange(tx, { ...change, mode: before?.mode ?? null, at }, content)
     await recordContentLabel(tx, change.runId, written)
   })
+}
+
+/** What a call of edit_file replaces. */
+function editOf({ steps }: Journal, callId: string): EditedText | undefined {
+  const begun = steps.find(({ kind, payload }) => kind === 'begun' && (payload as BegunStep).id === callId)
+  return begun && editIn(begun.payload as BegunStep)
 }

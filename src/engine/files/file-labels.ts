@@ -21,6 +21,7 @@ import { hashOf } from '../../tools/files/content-hash.ts'
 import { plainName } from '../../tools/files/survey.ts'
 import type { LabelledOutcome, RunHandle } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
+import { prepareVersions } from './command-versions.ts'
 import { changeTime, hasEntry, hashNow, realPath } from './file-now.ts'
 
 /** Max files of a command that are read to recognise them later; of more, the time of their change counts. */
@@ -48,15 +49,17 @@ export async function watchFiles(
   const start = joinLabels([run.label, before])
   // Others may read a file before the command has ended.
   if (isUntrusted(start)) await run.write('step', (tx) => insertUntrustedCommand(tx, key, command(start)))
-  return async (outcome) => {
+  return async (made) => {
+    const { outcome, record: recordVersions } = await prepareVersions(made, { ...key, since, at: engine.clock.now() })
     const read = joinLabels([before, await labelOfNewFiles(run, folder, since)])
     const label = joinLabels([run.label, read])
     const labelled = isUntrusted(read) ? { ...outcome, label: joinLabels([...labelsOf(outcome), read]) } : outcome
-    if (!isUntrusted(label)) return { outcome: labelled }
+    if (!isUntrusted(label)) return { outcome: labelled, ...(recordVersions && { record: recordVersions }) }
     const files = await changedFiles(run, outcome.touched, label)
     return {
       outcome: labelled,
       async record(tx) {
+        await recordVersions?.(tx)
         if (files) {
           await insertUntrustedFiles(tx, key.runId, files)
           await deleteUntrustedCommand(tx, key)

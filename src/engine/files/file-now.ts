@@ -3,13 +3,14 @@ import type { Millis } from '../../domain/clock.ts'
 import type { OpenFile, PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
 import { pathHandle } from '../../tools/files/handle.ts'
+import { isIgnored } from '../../tools/files/ignore.ts'
 
 /** Larger files are not read to explain them. */
 const maxExplained = 5 * 1024 * 1024
 
 /** Current state of a path. */
 export type FileNow =
-  | { kind: 'file'; path: string; bytes: Buffer; sha256: string }
+  | { kind: 'file'; path: string; bytes: Buffer; sha256: string; changedAt: Millis }
   | { kind: 'large'; path: string; size: number }
   | { kind: 'missing' | 'outside' | 'directory' | 'other' }
 
@@ -20,7 +21,7 @@ export async function fileNow(address: PathAddress): Promise<FileNow> {
   if (stat.kind !== 'file') return { kind: stat.kind }
   if (stat.bytes > maxExplained) return { kind: 'large', path: stat.path, size: stat.bytes }
   const bytes = await handle.openFile(readAll)
-  return { kind: 'file', path: stat.path, bytes, sha256: hashOf(bytes) }
+  return { kind: 'file', path: stat.path, bytes, sha256: hashOf(bytes), changedAt: stat.changedAt }
 }
 
 /** Current hash of a file; null if it does not exist, undefined if it cannot be read. */
@@ -56,6 +57,15 @@ export async function fileStamp(
   const stat = await statOf(address)
   if (stat?.kind === 'file') return { bytes: stat.bytes, changedAt: Math.trunc(stat.changedAt) }
   return (await statOf({ ...address, path: '.' }))?.kind === 'directory' ? null : undefined
+}
+
+/** Whether surveys pass a file over, since it is ignored; so they do if that cannot be found out. */
+export async function isPassedOver({ path, ...folder }: PathAddress): Promise<boolean> {
+  try {
+    return await isIgnored(pathHandle({ ...folder, path: '.' }), path.split('/'))
+  } catch {
+    return true
+  }
 }
 
 /** Absolute path without links; undefined if there is nothing. */

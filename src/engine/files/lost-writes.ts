@@ -11,7 +11,7 @@ import type { Reading } from '../../store/store.ts'
 import { shownName } from '../../tools/files/shown-name.ts'
 import { type BegunStep, type EndedStep, Journal } from '../run/context/journal.ts'
 import { hashNow } from './file-now.ts'
-import { linesIn } from './line-authors.ts'
+import { linesIn } from './match-lines.ts'
 
 /** A write that another run overwrote without building upon it. */
 export interface LostWrite {

@@ -97,7 +97,7 @@ async function restoreFile(
     const fate = await restoredContent(engine, target, mode)
     if (!dryRun) {
       const content = before && current !== null ? await packContent(current, before.bytes) : undefined
-      const undoing = { runId: null, callId: null, folder, path, before: current, after: target }
+      const undoing = { runId: null, callId: null, folder, path, before: current, after: target, lineMap: null }
       await engine.store.write('undo', (tx) =>
         recordFileChange(tx, { ...undoing, mode: before?.mode ?? null, at: engine.clock.now() }, content),
       )

@@ -4,13 +4,13 @@ import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Model } from '../../domain/model.ts'
 import type { ModelSettings } from '../../domain/persona.ts'
 import type { Step } from '../../domain/run.ts'
-import { callSum, spendingOf } from '../../domain/spending.ts'
+import { type CallSum, callSum, spendingOf } from '../../domain/spending.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
-import { recordEvent } from '../../store/rows/events.ts'
-import { fenceRun, findRun, finishClaim, resetCrashCounts } from '../../store/rows/runs.ts'
-import { insertStep, readSteps } from '../../store/rows/steps.ts'
+import { recordEvents } from '../../store/rows/events.ts'
+import { advanceRun, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
+import { insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
@@ -87,6 +87,7 @@ export class ActiveRun implements RunHandle<Engine> {
   #calls: number
   #reserved: number | undefined
   #lastMade = 0
+  readonly #costs: CallSum[] = []
 
   /** Reads journal, context, prompt and notes. */
   static async open(engine: Engine, claimed: ClaimedRun, pool: WorkerHandle): Promise<ActiveRun> {
@@ -232,16 +233,21 @@ export class ActiveRun implements RunHandle<Engine> {
     return call
   }
 
-  /** Cost of the run, while its only call is the one under way; else it is read. */
+  /** Notes what a call cost whose reply is journalled. */
+  noteCost(cost: Usage): void {
+    this.#costs.push(callSum(cost))
+  }
+
+  /** Cost of the run, if it is known for each of its calls; else it is read. */
   get costSoFar(): Usage | undefined {
-    const cost = this.claimed.run.epoch === 1 && this.#calls === 1 ? this.modelCall?.cost : undefined
-    return cost && spendingOf([callSum(cost)])
+    const last = this.modelCall?.cost
+    const costs = last ? [...this.#costs, callSum(last)] : this.#costs
+    return this.claimed.run.epoch === 1 && costs.length === this.#calls ? spendingOf(costs) : undefined
   }
 
   /** Writes on behalf of this run; throws a Stop if another worker owns it now. */
-  write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>, first?: (tx: Tx) => Promise<unknown>): Promise<T> {
+  write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>): Promise<T> {
     return this.engine.store.write(area, async (tx) => {
-      await first?.(tx)
       await this.fence(tx)
       return body(tx)
     })
@@ -281,9 +287,9 @@ export class ActiveRun implements RunHandle<Engine> {
   }
 
   /** Checks owner and epoch; every write of a run begins with this. Returns the reason if a cancel was requested. */
-  async fence(tx: Tx): Promise<{ cancelReason: string | null }> {
+  async fence(tx: Tx, check = fenceRun): Promise<{ cancelReason: string | null }> {
     tx.locking('runs')
-    const held = await fenceRun(tx, this.claimed.claim, this.activeMs)
+    const held = await check(tx, this.claimed.claim, this.activeMs)
     if (!held) throw fenced()
     return held
   }
@@ -305,28 +311,36 @@ export class ActiveRun implements RunHandle<Engine> {
     body: (tx: Tx) => Promise<void> = async () => undefined,
     first?: (tx: Tx) => Promise<unknown>,
   ): Promise<void> {
-    const write = async (tx: Tx) => {
-      await resetCrashCounts(tx, this.claimed.run.id)
+    await this.engine.store.write('step', async (tx) => {
+      await first?.(tx)
+      await this.fence(tx, advanceRun)
       await body(tx)
-      for (const step of steps) await this.insert(tx, step)
-    }
-    await this.write('step', write, first)
+      this.insert(tx, steps)
+    })
     this.journal.add(...steps)
     this.tries = 0
     this.modelCall = undefined
   }
 
-  /** Inserts one step in a transaction that already holds the run; call `journal.add` after COMMIT. */
-  async insert(tx: Tx, step: Step): Promise<void> {
-    step.at = this.engine.clock.now()
-    await insertStep(tx, step, touchedFolder(step, this.claimed.session.folder))
-    await recordEvent(tx, {
-      at: step.at,
-      kind: 'run.step',
-      subject: `run:${step.runId}`,
-      payload: { seq: step.seq, kind: step.kind, ...stepEventFields(step) },
-      scope: this.claimed.run,
-    })
+  /** Inserts steps in a transaction that already holds the run; call `journal.add` after COMMIT. */
+  insert(tx: Tx, steps: readonly Step[]): void {
+    const { run, session } = this.claimed
+    const at = this.engine.clock.now()
+    for (const step of steps) step.at = at
+    insertSteps(
+      tx,
+      steps.map((step) => ({ ...step, touchedFolder: touchedFolder(step, session.folder) })),
+    )
+    recordEvents(
+      tx,
+      steps.map((step) => ({
+        at,
+        kind: 'run.step',
+        subject: `run:${step.runId}`,
+        payload: { seq: step.seq, kind: step.kind, ...stepEventFields(step) },
+        scope: run,
+      })),
+    )
   }
 }
 

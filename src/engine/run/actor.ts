@@ -12,7 +12,7 @@ import type { Tx } from '../../store/store.ts'
 import { type ChosenModel, chooseModel } from '../model/choose-model.ts'
 import { toolSpecs } from '../model/model-request.ts'
 import { type AgentRole, isBuiltIn, roleOf } from '../model/role.ts'
-import { readRunPolicies } from '../policies/run-policies.ts'
+import { type RunPolicies, readRunPolicies } from '../policies/run-policies.ts'
 import { leastOf, profileCeiling, profileOfRun, type RunProfile } from '../policies/run-profile.ts'
 import type { Engine } from '../runtime.ts'
 import type { Actor, ProfileLimits } from './claimed-run.ts'
@@ -21,14 +21,46 @@ import { accessOf } from './sender.ts'
 
 /** Resolves who a run is, once per claim and in its transaction; nothing looks it up again while the claim lasts. */
 export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Session): Promise<Actor> {
+  return decideActor(tx, engine, run, await readActor(tx, engine, run, session))
+}
+
+/** What is stored about who a run is, whatever its inputs ask for. */
+interface StoredActor {
+  folder: string
+  persona: Persona | null
+  /** Personas that bind its thread; undefined for one that is gone. */
+  bounds: (Persona | undefined)[]
+  parent: Run | undefined
+  access: RunAccess
+  policies: RunPolicies
+}
+
+/** Reads who a run is, all at once. */
+export async function readActor(
+  tx: Tx,
+  { registry }: Engine,
+  run: Pick<Run, 'id' | 'principal' | 'parentRunId'>,
+  { id: sessionId, folder, personaId, boundBy, principalId }: Session,
+): Promise<StoredActor> {
+  const access = accessOf(tx, run, { principalId })
+  const [persona, bounds, parent, policies] = await Promise.all([
+    personaId === null ? null : findPersona(tx, personaId),
+    Promise.all(boundBy.map((id) => findPersona(tx, id))),
+    run.parentRunId === null ? undefined : findRun(tx, run.parentRunId),
+    access.then(({ principal }) => readRunPolicies(tx, registry, { sessionId, principal, folder })),
+  ])
+  return { folder, persona: persona ?? null, bounds, parent, access: await access, policies }
+}
+
+/** Decides who a run is that was asked like this. */
+export async function decideActor(
+  tx: Tx,
+  engine: Engine,
+  run: Run,
+  { folder, persona, bounds, parent, access, policies }: StoredActor,
+): Promise<Actor> {
   const { policy, tools: known } = engine
-  const { id: sessionId, folder } = session
-  const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
-  const bounds = await Promise.all(session.boundBy.map((id) => findPersona(tx, id)))
-  const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
-  const access = await accessOf(tx, run, session)
   const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
-  const policies = await readRunPolicies(tx, engine.registry, { sessionId, principal: access.principal, folder })
   const entry = policies.agents.find(({ agentId }) => agentId === `@${agent}`)
   const found = await profileOfRun(tx, { ...run, agent }, policies, entry)
   const profile = found && 'gone' in found ? null : found

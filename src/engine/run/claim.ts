@@ -6,6 +6,7 @@ import type { Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItems, itemsOfRun, unbindItems } from '../../store/rows/inbox.ts'
 import {
+  type ClaimView,
   firstQueued,
   type QueueFilter,
   type RunningRuns,
@@ -22,7 +23,7 @@ import { windowOf } from '../model/choose-model.ts'
 import { maxOutput, settingsFor } from '../model/model-request.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
 import type { Engine } from '../runtime.ts'
-import { resolveActor } from './actor.ts'
+import { decideActor, readActor } from './actor.ts'
 import { reserve, tryLockPool } from './budget.ts'
 import type { Actor, Claimant, ClaimedRun } from './claimed-run.ts'
 import { contextBytes } from './context/context.ts'
@@ -33,7 +34,9 @@ export async function claimNext(engine: Engine, claimant: Claimant): Promise<Cla
   for (;;) {
     const claimed = await engine.store.write('claim', async (tx) => {
       await takeClaimLock(tx)
-      const { best } = await bestQueued(tx, engine, claimant)
+      const view = await viewOfClaimant(tx, claimant.ownerId)
+      // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
+      const best = view && view.queued > 0 ? await bestQueued(tx, engine, claimant, view) : undefined
       if (!best) return undefined
       const session = best.sessionId === null ? undefined : await lockSession(tx, best.sessionId)
       return (session && (await claimRun(tx, engine, best, { session, ...claimant }))) ?? 'gone'
@@ -51,13 +54,24 @@ export async function claimAtOnce(
   tx: Tx,
   engine: Engine,
   claimant: Claimant,
-  held: readonly Session[],
+  { sessions, queued }: HeldRows,
 ): Promise<ClaimLook> {
-  if (!(await tryClaimLock(tx))) return { isQueueEmpty: false }
-  const { best, isQueueEmpty } = await bestQueued(tx, engine, claimant)
-  const session = best && held.find(({ id }) => id === best.sessionId)
-  const claimed = session && (await claimRun(tx, engine, best, { session, ...claimant }))
-  return { isQueueEmpty, ...(claimed && { claimed }) }
+  const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
+  if (!isLocked || !view) return { isQueueEmpty: false }
+  if (view.queued === 0) return { isQueueEmpty: true }
+  const isOnly = queued !== undefined && view.queued === 1 && claimant.sessionId === undefined
+  const best = await bestQueued(tx, engine, claimant, { ...view, ...(isOnly && { only: queued }) })
+  const session = best && sessions.find(({ id }) => id === best.sessionId)
+  const isNew = best !== undefined && best.id === queued?.id
+  const claimed = session && (await claimRun(tx, engine, best, { session, isNew, ...claimant }))
+  return { isQueueEmpty: false, ...(claimed && { claimed }) }
+}
+
+/** Rows that the transaction holds already. */
+interface HeldRows {
+  sessions: readonly Session[]
+  /** The run that the transaction has queued itself. */
+  queued?: Run
 }
 
 /** What a look at the queue found: the run that it claimed, and whether no run was queued at all. */
@@ -69,19 +83,17 @@ interface ClaimLook {
 /**
  * Chooses the next run; the only place for order and limits. Lanes that are full are skipped. Then the highest priority
  * counts, then the request with the fewest running runs in its lane, then the one that has waited longest. The claim lock
- * must be held.
+ * must be held. `only` is the one run that is queued, if it is known.
  */
 async function bestQueued(
   tx: Tx,
   { limits }: Engine,
-  { ownerId, sessionId }: Claimant,
-): Promise<{ best?: Run; isQueueEmpty: boolean }> {
-  const view = await viewOfClaimant(tx, ownerId)
-  // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
-  if (!view || view.isQueueEmpty) return { isQueueEmpty: view !== undefined }
-  const { running } = view
+  { sessionId }: Claimant,
+  { running, only }: ClaimView & { only?: Run },
+): Promise<Run | undefined> {
   const full = lanes.filter((lane) => freeSlots(limits, running, lane) <= 0)
-  if (full.length === lanes.length) return { isQueueEmpty: false }
+  if (full.length === lanes.length) return undefined
+  if (only) return full.includes(only.lane) ? undefined : only
   const filter: QueueFilter = {
     ...(sessionId !== undefined && { sessionId }),
     skipLanes: full,
@@ -89,7 +101,7 @@ async function bestQueued(
     skipSuspects: running.some(({ suspects }) => suspects > 0),
   }
   const first = await firstQueued(tx, filter)
-  return { isQueueEmpty: false, ...(first && { best: await fairest(tx, first, filter, running) }) }
+  return first && fairest(tx, first, filter, running)
 }
 
 /** Of the runs with the priority of the first one, that of the request with the fewest running runs in its lane. */
@@ -105,19 +117,22 @@ async function claimRun(
   tx: Tx,
   engine: Engine,
   candidate: Run,
-  { session, ownerId }: { session: Session; ownerId: string },
+  { session, ownerId, isNew = false }: { session: Session; ownerId: string; isNew?: boolean },
 ): Promise<ClaimedRun | undefined> {
   // A claim blocks all other claims, so it must not wait for a lock on a busy request's budget.
   const mayReserve = await tryLockPool(tx, candidate)
-  const run = await relockRun(tx, candidate)
+  const run = isNew ? candidate : await relockRun(tx, candidate)
   if (run?.state !== 'queued') return undefined
-  // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
-  const bound = run.epoch === 0 ? await bindItems(tx, run, session.id) : await itemsOfRun(tx, run.id)
+  const [bound, found, threadPrompt, head] = await Promise.all([
+    // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
+    run.epoch === 0 ? bindItems(tx, run, session.id) : itemsOfRun(tx, run.id),
+    readActor(tx, engine, run, session),
+    readThreadPrompt(tx, session),
+    session.headTurnId === null ? undefined : findThread(tx, session.headTurnId),
+  ])
   const items = await deferUnrelatedResults(tx, run, bound)
   const asked = withRunOptions(run, items)
-  const actor = await resolveActor(tx, engine, asked, session)
-  const threadPrompt = await readThreadPrompt(tx, session)
-  const head = session.headTurnId === null ? undefined : await findThread(tx, session.headTurnId)
+  const actor = await decideActor(tx, engine, asked, found)
   const claimed = asActor(asked, actor)
   await assignRun(tx, claimed, ownerId)
   await recordEvent(tx, {

@@ -79,6 +79,7 @@ async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<
     for (const question of questions) await putQuestion(tx, run, question)
     if (isFirstRefusal) await emitLimit(tx, run)
   })
+  run.noteCost(reply.usage)
   if (looping !== undefined)
     throw new HeddleError('looping', looping, 'ask in other words, or ask another model: -m NAME')
   await finishCalls(run, allowed)

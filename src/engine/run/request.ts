@@ -2,7 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Run } from '../../domain/run.ts'
 import type { PlacedTurn, Usage } from '../../domain/turn.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
-import { findInputState, turnsOfRequest } from '../../store/rows/requests.ts'
+import { answerOfRequest, findInputState } from '../../store/rows/requests.ts'
 import { hasActiveRun, liveRunOf, runsOf } from '../../store/rows/runs.ts'
 import { findTurn } from '../../store/rows/threads.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
@@ -111,9 +111,9 @@ async function requestState(
     const mayBeStuck = includeQuestions && run.state !== 'running' && run.state !== 'queued'
     return { rootRunId, ...(mayBeStuck ? await questionsOf(rows, rootRunId) : noQuestions) }
   }
-  const turnIds = await turnsOfRequest(rows, run)
-  const answer = await findTurn(rows, turnIds.at(-1) ?? turnId)
+  const [answered, usage] = await Promise.all([answerOfRequest(rows, run), spendingBy(rows, { rootRunId })])
+  const answer = answered?.answer ?? (await findTurn(rows, turnId))
   if (!answer) return { rootRunId, ...noQuestions }
-  const usage = await spendingBy(rows, { rootRunId })
+  const { turnIds = [] } = answered ?? {}
   return { run, session: session.label, hasPlans: input.hasPlans, answer, turnIds, usage }
 }

@@ -37,10 +37,16 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
   const { engine, claimed } = run
   const { ending, written } = await engine.moments.beforeSettle(run, proposed)
   const { after, thread, turn } = await engine.store.write('settle', async (tx) => {
-    const sessions = await lockRunSessions(tx, claimed.run)
     const { activeMs, label } = run
     const now = engine.clock.now()
-    const { cancelReason } = await run.finish(tx, { ...ending, activeMs, label, at: now })
+    const locking = lockRunSessions(tx, claimed.run)
+    // Sessions are locked before runs.
+    if (claimed.run.depth > 1) await locking
+    const [sessions, { cancelReason }, waiting] = await Promise.all([
+      locking,
+      run.finish(tx, { ...ending, activeMs, label, at: now }),
+      waitingItems(tx, claimed.session.id),
+    ])
     const spent = run.costSoFar
     await closeCalls(tx, run)
     const end = await beginSettlement(tx, engine, {
@@ -59,12 +65,13 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
       permissions: claimed.actor.permissions,
       head: run.head,
       spent,
+      waiting,
       ...(run.journal.steeredItemIds.size === 0 && { items: claimed.items }),
     })
     const { thread, turn, started } = await endRun(end)
     const own = { ...sessions.session, headTurnId: turn.id }
     const held = [own, ...(sessions.requester ? [sessions.requester] : []), ...started]
-    const look = run.claimant && (await claimAtOnce(tx, engine, run.claimant, held))
+    const look = run.claimant && (await claimAtOnce(tx, engine, run.claimant, { sessions: held }))
     const isQueueEmpty = look?.isQueueEmpty === true
     if (!isQueueEmpty) tx.hint('runs')
     await engine.moments.afterSettle(end)
@@ -188,8 +195,8 @@ export async function cancelRuns(tx: Tx, runs: readonly Run[], reason: string): 
   }
 }
 
-async function queueNextRun({ tx, engine, session, now }: Settlement): Promise<void> {
-  const waiting = await waitingItems(tx, session.id)
+async function queueNextRun({ tx, engine, session, now, ...end }: Settlement): Promise<void> {
+  const waiting = end.waiting ?? (await waitingItems(tx, session.id))
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: engine.newId(), now })
 }
 

@@ -40,6 +40,8 @@ export interface Settlement extends RunEnd<Engine> {
   written?: WrittenFiles
   /** What the run knows of its session's head. */
   head?: ActiveRun['head']
+  /** Inputs that wait in its session, if they are known. */
+  waiting?: InboxItem[]
   /** Cost of the run, if it is known without reading it. */
   spent?: Usage | undefined
   turnId: string
@@ -51,7 +53,8 @@ export async function lockRunSessions(
   run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
   others: readonly string[] = [],
 ): Promise<RunSessions> {
-  const receiver = await receiverOf(tx, run)
+  // Asked only if it must be, so that what follows is sent together with the lock.
+  const receiver = run.depth < 2 ? run.requesterSessionId : await receiverOf(tx, run)
   const ids = [run.sessionId, receiver, ...others].filter((id) => id !== null)
   const locked = await lockSessions(tx, ids)
   const session = locked.get(run.sessionId ?? '')
@@ -66,9 +69,9 @@ export async function lockRunSessions(
  */
 async function receiverOf(
   rows: Reading,
-  { requesterSessionId: id, rootRunId, depth }: Pick<Run, 'requesterSessionId' | 'rootRunId' | 'depth'>,
+  { requesterSessionId: id, rootRunId }: Pick<Run, 'requesterSessionId' | 'rootRunId'>,
 ): Promise<string | null> {
-  if (id === null || depth < 2) return id
+  if (id === null) return id
   const [requester] = await findSessions(rows, { id })
   return requester?.removedAt === null ? id : ((await findRun(rows, rootRunId))?.sessionId ?? null)
 }

@@ -84,7 +84,8 @@ export async function submit(
   const now = runtime.clock.now()
   return retryIfTaken(runtime, 'submit', async (tx) => {
     const { queued, ...accepted } = await takeInput(tx, { ...input, options, ids, now })
-    const look = queued && worker && (await claimAtOnce(tx, worker.engine, worker.claimant, [accepted.session]))
+    const held = { sessions: [accepted.session], ...(queued && { queued }) }
+    const look = queued && worker && (await claimAtOnce(tx, worker.engine, worker.claimant, held))
     if (queued && look?.claimed?.run.id !== queued.id) await tellQueued(tx, queued, accepted.session)
     return look?.claimed ? { ...accepted, claimed: look.claimed } : accepted
   })

@@ -162,7 +162,7 @@ async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): P
   for (const item of steering) await bindItem(tx, item.id, run.claimed.run.id)
   // The user who steers watches, and can be asked from now on.
   if (steering.some(({ options }) => options.attended)) await markAttended(tx, run.claimed.run)
-  await run.insert(tx, steerStep)
+  run.insert(tx, [steerStep])
   return steerStep
 }
 

@@ -7,7 +7,7 @@ import { labelOf, linkMessages, type Message } from '../../domain/message.ts'
 import { newRun, type Step } from '../../domain/run.ts'
 import { noUsage, type Thread, type ToolCall, type ToolCallEntry } from '../../domain/turn.ts'
 import { insertRun } from '../../store/rows/runs.ts'
-import { insertStep } from '../../store/rows/steps.ts'
+import { insertSteps } from '../../store/rows/steps.ts'
 import { savePrompt, type TurnContent } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
 import { answerAsText, maxAnswerShown } from '../model/model-messages.ts'
@@ -90,7 +90,7 @@ export async function writeJournal(
     state: content.status,
     finishedAt: content.timestamp,
   })
-  for (const step of steps) await insertStep(tx, step)
+  insertSteps(tx, steps)
   if (prompt) await savePrompt(tx, prompt.hash, prompt.text)
   if (made.compactsTo === null) return { ...content, type: 'normal', compaction: null }
   return { ...content, type: 'compaction', compaction: compactionBelow(place.parent, made.compactsTo) }

@@ -11,7 +11,7 @@ import { reindexTailsFrom } from '../../store/rows/id-tails.ts'
 import { findPersona, putPersona } from '../../store/rows/personas.ts'
 import { findRun, insertRun } from '../../store/rows/runs.ts'
 import { findSessions, insertSegment } from '../../store/rows/sessions.ts'
-import { insertStep, readSteps } from '../../store/rows/steps.ts'
+import { insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { findThread, findTurn, insertPlacedTurn, readAllTurns, readPath } from '../../store/rows/threads.ts'
 import { promptText, savePrompt } from '../../store/rows/turns.ts'
 import type { Reading, Store, Tx } from '../../store/store.ts'
@@ -207,7 +207,10 @@ async function writeFoundation(tx: Tx, item: ExportedTurn, now: number): Promise
     ...newRun({ id, kind, via, sessionId, now: createdAt, principal: ownerText }),
     ...asFinished(item.run, now),
   })
-  for (const step of item.steps) await insertStep(tx, { runId: item.run.id, ...step })
+  insertSteps(
+    tx,
+    item.steps.map((step) => ({ runId: item.run.id, ...step })),
+  )
 }
 
 async function exportTurn(

@@ -147,7 +147,12 @@ async function beforeRun(rows: Reading, run: Run, given: number[]): Promise<Chai
   return run.id === request.id ? request : starterOf(rows, run, request)
 }
 
-async function starterOf(rows: Reading, run: Run, request: ChainNode): Promise<ChainNode> {
+/** The run that started this one, or its request. */
+export async function starterOf(
+  rows: Reading,
+  run: Run,
+  request = requestNode(run.rootRunId || run.id),
+): Promise<ChainNode> {
   if (run.parentRunId === null) return request
   const tool = run.toolCallId === null ? undefined : await toolOf(rows, run.parentRunId, run.toolCallId)
   const facts = {

@@ -1,25 +1,23 @@
 import { join, relative, resolve } from 'node:path'
-import type { FileWhy, WhyLink, WhyNote } from '../../api/views/why.ts'
+import type { FileWhy, WhyHow, WhyLink, WhyNote } from '../../api/views/why.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import type { StoredFileChange } from '../../store/rows/file-changes.ts'
-import { changesOfFile } from '../../store/rows/provenance.ts'
+import { type FileVersion, versionsOfFile } from '../../store/rows/file-versions.ts'
 import { findRun } from '../../store/rows/runs.ts'
-import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
+import { decodeText } from '../../tools/files/text-kind.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { type FileNow, fileNow } from '../files/file-now.ts'
 import { lossLines, lostWrites } from '../files/lost-writes.ts'
-import { Journal } from '../run/context/journal.ts'
+import { linesIn } from '../files/match-lines.ts'
 import { preview } from '../turns/history.ts'
-import { type ChainNode, moment, toolOf, walkBack } from './chain.ts'
-import { FileContents, type FileState, type LineAuthor, replay } from './file-versions.ts'
-import { likelySource, resultsGivenTo, resultsWithRuns } from './given-results.ts'
-
-/** Max changes that are replayed; older lines count as `before`. */
-const maxChanges = 500
+import { type ChainNode, moment, starterOf, toolOf, walkBack } from './chain.ts'
+import { FileContents } from './file-contents.ts'
+import { quotedSource, resultsGivenTo, resultsWithRuns } from './given-results.ts'
+import { LineTracer } from './line-authors.ts'
+import { type FilePassage, type LineAuthor, maxVersions, type TracedLine } from './traced-line.ts'
 
 /** A path as the user wrote it, with an optional line. */
 export interface FileReference {
@@ -36,12 +34,12 @@ export function fileReference(text: string): FileReference {
   return { path, line: Number(line), ...(column !== undefined && { column: Number(column) }) }
 }
 
-/** A file with its changes, oldest first, and its current state. */
+/** A file with its versions, oldest first, and its current state. */
 interface FileHistory {
   displayPath: string
   /** Absolute path, with links resolved. */
   path: string
-  changes: StoredFileChange[]
+  versions: FileVersion[]
   now: FileNow
 }
 
@@ -53,16 +51,16 @@ export async function findFile(
   protect: ProtectedPlaces,
 ): Promise<FileHistory> {
   const target = resolve(folder, path)
-  const changesAt = (whole: string) => read((rows) => changesOfFile(rows, namesInFolders(whole), maxChanges))
-  const changes = await changesAt(target)
-  const last = changes.at(-1)
+  const versionsAt = (whole: string) => read((rows) => versionsOfFile(rows, namesInFolders(whole), maxVersions))
+  const versions = await versionsAt(target)
+  const last = versions.at(-1)
   const address = last ? { folder: last.folder, path: last.path } : { folder, path }
   const now = await fileNow({ ...address, protect })
   const displayPath = displayPathFrom(folder, target)
   // A link may lead to a file that was written under its own name.
   const real = 'path' in now ? now.path : target
   const written = last ? join(last.folder, last.path) : real
-  return { displayPath, path: written, now, changes: last || real === target ? changes : await changesAt(real) }
+  return { displayPath, path: written, now, versions: last || real === target ? versions : await versionsAt(real) }
 }
 
 /** When and by which run a file was written: runs that read it since may depend on it. */
@@ -72,143 +70,224 @@ export interface FileWrite {
   writer: string | null
 }
 
+/** What explains a file besides its rows. */
+interface FileContext {
+  folder: string
+  protect: ProtectedPlaces
+}
+
 /** Why a file is as it is, or one line of it. */
 export async function whyFile(
   rows: Reading,
   { line }: FileReference,
-  { displayPath, path, changes, now }: FileHistory,
+  { displayPath, path, versions, now }: FileHistory,
+  context: FileContext,
 ): Promise<{ chain: WhyLink[]; notes: WhyNote[]; file: FileWhy; written: FileWrite }> {
-  if (changes.length === 0 && now.kind === 'missing') throw noFile(displayPath)
-  if (changes.length === 0 && now.kind !== 'file' && now.kind !== 'large') throw notAFile(displayPath, now)
+  if (versions.length === 0 && now.kind === 'missing') throw noFile(displayPath)
+  if (versions.length === 0 && now.kind !== 'file' && now.kind !== 'large') throw notAFile(displayPath, now)
   const content = now.kind === 'file' ? now : undefined
-  const state = now.kind === 'large' ? undefined : await replay(new FileContents(rows), changes, content)
-  const lines = state && (state.hash === null ? undefined : state)
-  if (line !== undefined && !lines) throw noLines(displayPath, now, state)
-  if (line !== undefined && lines && line > lines.lines.length) throw noSuchLine(displayPath, line, lines.lines.length)
-  const text = line === undefined ? undefined : lines?.lines[line - 1]
-  const standing = changes.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
+  const lines = content && textLines(content.bytes)
+  if (line !== undefined && !lines) throw noLines(displayPath, now)
+  if (line !== undefined && lines && line > lines.length) throw noSuchLine(displayPath, line, lines.length)
+  const contents = new FileContents(rows)
+  if (content) contents.add(content.sha256, content.bytes)
+  const tracer = new LineTracer(rows, contents, context.protect)
+  // The time of the last change by hand is not known: any time until now.
+  const end = { hash: content?.sha256 ?? null, at: Number.MAX_SAFE_INTEGER }
+  const changedAt = content && { changedAt: content.changedAt }
+  const traced = lines ? await tracer.trace({ path, versions, end, ...changedAt }, [...lines.keys()]) : []
+  const text = line === undefined ? undefined : lines?.[line - 1]
+  const standing = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
   // A change is stored before it is made: the last one may never have happened.
   const last = standing.findLast(({ after }) => after === (content?.sha256 ?? null)) ?? standing.at(-1)
-  const author = line === undefined ? last : lines?.authors[line - 1]
+  const asked = line === undefined ? undefined : traced[line - 1]
+  const origin = line === undefined ? last : versionOf(asked)
   const file: FileWhy = {
     path: displayPath,
     ...(line !== undefined && { line }),
     ...(text !== undefined && { text }),
-    lines: lines ? lines.lines.length : null,
-    ...(await writersOf(rows, lines)),
+    ...(asked && { author: authorView(asked.author) }),
+    lines: lines ? lines.length : null,
+    ...(await writersOf(rows, traced)),
   }
   const first: WhyLink = {
     kind: 'file',
     id: line === undefined ? displayPath : `${displayPath}:${line}`,
     title: preview(text ?? displayPath),
-    at: typeof author === 'object' ? moment(author.at) : null,
+    at: origin ? moment(origin.at) : null,
     how: 'asked about',
   }
-  const isOutside = line === undefined ? lines?.authors.includes('outside') : author === 'outside'
+  const about = { displayPath, line, versions, traced }
   const notes = [
-    ...authorNotes(author, displayPath, changes, line),
-    ...stateNotes(now, last, lines, line),
-    ...(line === undefined ? await lossNotes(rows, changes, content?.sha256 ?? null) : []),
-    ...(isOutside ? await commandNotes(rows, changes) : []),
+    ...(asked ? lineNotes(asked.author, about) : wholeNotes(about)),
+    ...stateNotes(now, last, about),
+    ...(line === undefined ? await lossNotes(rows, versions, content?.sha256 ?? null) : []),
   ]
-  const change = typeof author === 'object' ? author : undefined
-  const chain = change ? await walkBack(rows, await writerOf(rows, change, text)) : []
-  const origin = line === undefined ? standing[0] : change
+  const chain = [
+    ...(await passageLinks(rows, asked?.passages ?? [], context.folder)),
+    ...(origin ? await writerChain(rows, origin, text) : []),
+  ]
+  const written = line === undefined ? standing[0] : origin
   return {
     chain: [first, ...chain],
     notes,
     file,
-    written: { path, since: origin?.at ?? 0, writer: origin?.runId ?? null },
+    written: { path, since: written?.at ?? 0, writer: written?.runId ?? null },
   }
 }
 
-/** Node of the call that made a change; next comes the result that the line is from, if one stands out. */
-async function writerOf(
-  rows: Reading,
-  { runId, callId, at }: StoredFileChange,
-  text: string | undefined,
-): Promise<ChainNode> {
-  const run = await findRun(rows, runId ?? '')
-  const tool = await toolOf(rows, runId ?? '', callId ?? '')
+/** Lines of a text; undefined if it is none. */
+function textLines(bytes: Buffer): string[] | undefined {
+  const text = decodeText(bytes)
+  return text === undefined ? undefined : linesIn(text)
+}
+
+function versionOf(traced: TracedLine | undefined): FileVersion | undefined {
+  return traced?.author.by === 'version' ? traced.author.version : undefined
+}
+
+function authorView(author: LineAuthor): NonNullable<FileWhy['author']> {
+  if (author.by === 'version') return { by: 'run', runId: author.version.runId ?? '' }
+  if (author.by === 'unknown') return { by: 'unknown', since: moment(author.since ?? undefined), runIds: author.runIds }
+  return { by: author.by }
+}
+
+/** Links of the files that a line was in before, and of the commands that moved or copied it. */
+async function passageLinks(rows: Reading, passages: readonly FilePassage[], folder: string): Promise<WhyLink[]> {
+  const links: WhyLink[] = []
+  for (const { how, path, line, version } of passages) {
+    if (version) {
+      const node: ChainNode = { ...(await commandNode(rows, version)), how: how === 'moved' ? 'moved by' : 'copied by' }
+      links.push(...(await walkBack(rows, node)).slice(0, 1))
+    }
+    const name = `${displayPathFrom(folder, path)}:${line}`
+    const by = version ? (how === 'moved' ? 'moved from' : 'copied from') : (how as WhyHow)
+    links.push({ kind: 'file', id: name, title: name, at: version ? moment(version.at) : null, how: by })
+  }
+  return links
+}
+
+/** From the call that made a change back to the user's words: by the result that the line quotes, and by who asked for the file. */
+async function writerChain(rows: Reading, version: FileVersion, text: string | undefined): Promise<WhyLink[]> {
+  const writer = version.command ? await commandNode(rows, version) : await callNode(rows, version)
+  const run = await findRun(rows, version.runId ?? '')
   const given = run && text !== undefined ? await resultsWithRuns(rows, await resultsGivenTo(rows, run)) : []
-  const source = likelySource(
+  const source = quotedSource(
     text ?? '',
     given.map(({ result }) => result),
   )
-  return {
-    kind: 'run',
-    id: runId ?? '',
-    how: 'written by',
-    facts: { at: moment(at), ...(tool !== undefined && { tool }), ...(callId !== null && { callId }) },
-    ...(source && { next: { kind: 'result' as const, id: String(source.id), how: 'from' as const } }),
-  }
+  // A result that its writer was given is no proof that a line is from it.
+  const isOnlyGiven = run && run.taskId === null && run.parentRunId !== null
+  const own = await walkBack(rows, isOnlyGiven ? { ...writer, next: await starterOf(rows, run) } : writer)
+  if (!source) return own
+  const from = { kind: 'result' as const, id: String(source.id), how: 'from' as const }
+  const chain = await walkBack(rows, { ...writer, next: from })
+  const request = own.at(-1)
+  const isThere = request && chain.some(({ kind, id }) => kind === request.kind && id === request.id)
+  return request && !isThere ? [...chain, request] : chain
 }
 
-async function writersOf(rows: Reading, state: FileState | undefined): Promise<Pick<FileWhy, 'writers' | 'others'>> {
+async function callNode(rows: Reading, { runId, callId, at }: FileVersion): Promise<ChainNode> {
+  const tool = await toolOf(rows, runId ?? '', callId ?? '')
+  const facts = { at: moment(at), ...(tool !== undefined && { tool }), ...(callId !== null && { callId }) }
+  return { kind: 'run', id: runId ?? '', how: 'written by', facts }
+}
+
+async function commandNode(rows: Reading, version: FileVersion): Promise<ChainNode> {
+  return { ...(await callNode(rows, version)), how: 'changed during' }
+}
+
+/** Max runs that are listed as writers of a file. */
+const maxWriters = 50
+
+async function writersOf(
+  rows: Reading,
+  traced: readonly TracedLine[],
+): Promise<Pick<FileWhy, 'writers' | 'others' | 'unknown'>> {
   const counts = new Map<string, number>()
-  for (const author of state?.authors ?? [])
-    if (typeof author === 'object') counts.set(author.runId ?? '', (counts.get(author.runId ?? '') ?? 0) + 1)
+  for (const each of traced) {
+    const runId = versionOf(each)?.runId
+    if (runId) counts.set(runId, (counts.get(runId) ?? 0) + 1)
+  }
+  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, maxWriters)
   const writers: FileWhy['writers'] = []
-  for (const [runId, lines] of [...counts].sort(([, a], [, b]) => b - a))
-    writers.push({ runId, agent: (await findRun(rows, runId))?.agent ?? null, lines })
-  const others = (state?.authors ?? []).filter((author) => typeof author === 'string').length
-  return { writers, others }
+  for (const [runId, lines] of most) writers.push({ runId, agent: (await findRun(rows, runId))?.agent ?? null, lines })
+  const unknown = traced.filter(({ author }) => author.by === 'unknown').length
+  const others = traced.filter(({ author }) => author.by === 'before' || author.by === 'outside').length
+  return { writers, others, ...(unknown > 0 && { unknown }) }
 }
 
-function authorNotes(
-  author: LineAuthor | undefined,
-  displayPath: string,
-  changes: readonly StoredFileChange[],
-  line: number | undefined,
-): WhyNote[] {
-  const what = line === undefined ? displayPath : `line ${line}`
-  const text = {
-    outside: `${what} was changed outside heddle: no recorded version has it`,
-    before: `${what} was there before heddle wrote to ${displayPath}`,
-    unknown: `unknown author of ${what}: versions in between are missing`,
+/** A file that is explained, and the authors of its lines. */
+interface ExplainedFile {
+  displayPath: string
+  line: number | undefined
+  versions: readonly FileVersion[]
+  traced: readonly TracedLine[]
+}
+
+function lineNotes(author: LineAuthor, { displayPath, line, versions }: ExplainedFile): WhyNote[] {
+  const what = `line ${line}`
+  switch (author.by) {
+    case 'outside':
+      return [note(`${what} was changed outside heddle: by hand or by another program`)]
+    case 'before':
+      return versions.length === 0
+        ? [neverWritten(displayPath)]
+        : [note(`${what} was there before heddle wrote to ${displayPath}`)]
+    case 'unknown':
+      return [unknownNote(author, what)]
+    default:
+      return []
   }
-  if (changes.length === 0) return [note(`heddle never wrote ${displayPath}: no run has changed it`)]
-  if (typeof author === 'string') return [note(text[author])]
-  return author === undefined ? [note(`every change that heddle made to ${displayPath} was undone`)] : []
+}
+
+function wholeNotes({ displayPath, versions, traced }: ExplainedFile): WhyNote[] {
+  const authors = traced.map(({ author }) => author)
+  const isRunless = authors.every(({ by }) => by === 'before' || by === 'outside')
+  if (versions.length === 0 && isRunless) return [neverWritten(displayPath)]
+  const isStanding = versions.some(({ undoneAt, runId }) => undoneAt === null && runId !== null)
+  if (versions.length > 0 && !isStanding) return [note(`every change that heddle made to ${displayPath} was undone`)]
+  const doubtful = authors.find(({ by }) => by === 'unknown')
+  if (doubtful?.by !== 'unknown') return []
+  const lines = authors.flatMap(({ by }, at) => (by === 'unknown' ? at + 1 : []))
+  return [unknownNote(doubtful, `lines ${ranges(lines)}`)]
+}
+
+function neverWritten(displayPath: string): WhyNote {
+  return note(`heddle never wrote ${displayPath}: no run has changed it`)
+}
+
+function unknownNote({ since, why, runIds }: Extract<LineAuthor, { by: 'unknown' }>, what: string): WhyNote {
+  const when =
+    since === null ? 'unknown' : `unknown since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')}`
+  const who = runIds.length === 0 ? '' : ` (${runIds.map((id) => `run:${tail(id)}`).join(', ')})`
+  const [first] = runIds
+  return { ...note(`${when} who wrote ${what}: ${why}${who}`), ...(first !== undefined && { ref: `run:${first}` }) }
 }
 
 /** Notes on how the disk differs from the last recorded version. */
-function stateNotes(
-  now: FileNow,
-  last: StoredFileChange | undefined,
-  state: FileState | undefined,
-  line: number | undefined,
-): WhyNote[] {
+function stateNotes(now: FileNow, last: FileVersion | undefined, { line, traced }: ExplainedFile): WhyNote[] {
   if (!last) return []
   if (now.kind === 'large') return [note(`too large (${now.size} bytes) to trace lines; showing its last change`)]
   if (now.kind !== 'file') return last.after === null ? [] : [note('it no longer exists: removed outside heddle')]
-  if (!state) return [note('it is binary, so lines cannot be traced; showing its last change')]
+  if (decodeText(now.bytes) === undefined)
+    return [note('it is binary, so lines cannot be traced; showing its last change')]
   if (now.sha256 === last.after || line !== undefined) return []
-  const outside = state.authors.flatMap((author, at) => (author === 'outside' ? at + 1 : []))
+  const outside = traced.flatMap(({ author }, at) => (author.by === 'outside' ? at + 1 : []))
+  const isUnknown = traced.some(({ author }) => author.by === 'unknown')
+  if (outside.length === 0 && isUnknown) return []
   const which = outside.length === 0 ? 'lines were only taken away' : `lines ${ranges(outside)}`
   return [note(`it was changed outside heddle since run:${tail(last.runId ?? '')}: ${which}`)]
 }
 
+/** Max newest versions that are searched for lost writes. */
+const maxSearched = 200
+
 /** Notes on lost writes, except those whose version is on the disk again. */
-async function lossNotes(rows: Reading, changes: readonly StoredFileChange[], now: string | null): Promise<WhyNote[]> {
-  const lost = (await lostWrites(rows, changes)).filter((each) => each.lost.change.after !== now)
+async function lossNotes(rows: Reading, versions: readonly FileVersion[], now: string | null): Promise<WhyNote[]> {
+  const written = versions.filter(({ command }) => !command).slice(-maxSearched)
+  const lost = (await lostWrites(rows, written)).filter((each) => each.lost.change.after !== now)
   return lossLines(lost).map(note)
-}
-
-/** Max runs, of the last that wrote a file, whose commands are checked. */
-const maxCommandRuns = 10
-
-/** Notes on commands of its writers that touched the file; what they changed is not recorded. */
-async function commandNotes(rows: Reading, changes: readonly StoredFileChange[]): Promise<WhyNote[]> {
-  const notes: WhyNote[] = []
-  const runIds = new Set(changes.flatMap(({ runId }) => runId ?? []))
-  const paths = [...new Set(changes.map(({ folder, path }) => join(folder, path)))]
-  for (const runId of [...runIds].slice(-maxCommandRuns)) {
-    const { touches } = new Journal(runId, await readSteps(rows, runId))
-    const touch = touches.findLast((each) => paths.some((path) => each.paths.has(path)))
-    if (touch) notes.push({ ...note(`run:${tail(runId)} changed the file ${touch.by}, too`), ref: `run:${runId}` })
-  }
-  return notes
 }
 
 const maxRanges = 8
@@ -248,13 +327,13 @@ function notAFile(displayPath: string, { kind }: FileNow): HeddleError {
   return new HeddleError('not_a_file', `${displayPath} ${why}`, remedy)
 }
 
-function noLines(displayPath: string, now: FileNow, state: FileState | undefined): HeddleError {
+function noLines(displayPath: string, now: FileNow): HeddleError {
   const [why, code] =
     now.kind === 'large'
       ? [`has ${now.size} bytes, more than heddle reads`, 'too_large']
-      : state
-        ? ['no longer exists', 'not_found']
-        : ['is binary', 'binary']
+      : now.kind === 'file'
+        ? ['is binary', 'binary']
+        : ['no longer exists', 'not_found']
   return new HeddleError(
     code,
     `${displayPath} ${why}: it has no lines to ask about`,

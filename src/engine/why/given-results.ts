@@ -37,38 +37,39 @@ async function pointersOfCall(rows: Reading, { parentRunId, toolCallId }: Run): 
 }
 
 /**
- * The result that a line most likely comes from: the one that contains it verbatim, else the one with the most of its words
- * that the others lack. Undefined when none stands out: a guess would be worse than nothing.
+ * The result that a line is from: the one that the line points to, or the only one with the longest passage of the line. Undefined
+ * if none of them proves it.
  */
-export function likelySource(line: string, results: readonly Result[]): Result | undefined {
-  const plain = stripMarkup(line)
-  if (plain === '') return undefined
-  const verbatim = results.filter(({ output }) => plain.length >= minQuote && stripMarkup(output).includes(plain))
-  if (verbatim.length === 1) return verbatim[0]
-  const words = [...new Set(plain.match(/[\p{L}\p{N}_./-]{2,}/gu) ?? [])]
-  const among = verbatim.length > 0 ? verbatim : results
-  const held = among.map(({ output }) => new Set(stripMarkup(output).match(/[\p{L}\p{N}_./-]{2,}/gu)))
-  const scored = among.map((result, at) => {
-    const own = words.filter((word) => held[at]?.has(word))
-    const score = own.reduce((sum, word) => sum + 1 / held.filter((set) => set.has(word)).length, 0)
-    return { result, score, share: own.length / Math.max(1, words.length) }
-  })
-  const [best, next] = scored.sort((a, b) => b.score - a.score)
-  return best && best.share >= minShare && best.score > (next?.score ?? 0) ? best.result : undefined
+export function quotedSource(line: string, results: readonly Result[]): Result | undefined {
+  const [pointed, more] = pointersIn(line)
+  if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
+  const words = wordsIn(line)
+  const texts = results.map((result) => ({ result, text: ` ${wordsIn(result.output).join(' ')} ` }))
+  for (let length = words.length; length >= Math.max(minQuoted, minShare * words.length); length--) {
+    const quotes = passagesOf(words, length)
+    const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(quote)))
+    if (quoted.length > 0) return quoted.length === 1 ? quoted[0]?.result : undefined
+  }
+  return undefined
 }
 
-const minQuote = 8
-/** Min share of a line's words that a result must contain to count as its source. */
-const minShare = 0.4
+/** Fewer words may be the same by chance. */
+const minQuoted = 5
+/** A line with more words of its own says something else. */
+const minShare = 0.75
 
-/** Text without heading, list and emphasis marks, in lower case, with single spaces. */
-function stripMarkup(text: string): string {
-  return text
-    .replace(/[`*_#>|~]+/g, ' ')
-    .replace(/\s+/gu, ' ')
-    .replace(/^[\s\-+]+/, '')
-    .trim()
-    .toLowerCase()
+/** Passages of so many words. None leaves out a number: that would be another fact. */
+function passagesOf(words: readonly string[], length: number): string[] {
+  const isFact = (word: string) => /\d/.test(word) && !/^result:\d+$/.test(word)
+  const starts = Array.from({ length: words.length - length + 1 }, (_, at) => at)
+  return starts
+    .filter((at) => ![...words.slice(0, at), ...words.slice(at + length)].some(isFact))
+    .map((at) => ` ${words.slice(at, at + length).join(' ')} `)
+}
+
+/** Words and numbers in lower case, whatever marks stand between them. */
+function wordsIn(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}_]+(?:[./:-][\p{L}\p{N}_]+)*/gu) ?? []
 }
 
 /** Results with the runs that made them, if those are still stored. */

@@ -99,8 +99,9 @@ async function aboutFile(
   protect: ProtectedPlaces,
 ): Promise<{ view: WhyView; written?: FileWrite }> {
   const found = await findFile((body) => store.read(body), reference, folder, protect)
-  const { written, ...about } = await store.read((rows) => whyFile(rows, reference, found))
-  return { view: { ref: `file:${about.chain[0]?.id ?? found.displayPath}`, ...about }, written }
+  const about = { folder, protect }
+  const { written, ...explained } = await store.read((rows) => whyFile(rows, reference, found, about))
+  return { view: { ref: `file:${explained.chain[0]?.id ?? found.displayPath}`, ...explained }, written }
 }
 
 /** Resolves a reference. A bare word is a session, a turn or a run; else a file. */

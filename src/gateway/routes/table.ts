@@ -62,4 +62,6 @@ export const ownRoutes = {
   health: '/v1/health',
   openapi: '/v1/openapi.json',
   events: '/v1/events',
+  /** Over TCP only. */
+  me: '/v1/me',
 } as const

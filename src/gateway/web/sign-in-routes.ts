@@ -6,6 +6,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import type { Me, Recovered } from '../api.ts'
 import { parseFields, type RouteContext, type Sender } from '../http.ts'
 import { type HttpEnv, jsonBody, strangerLimits } from '../request-body.ts'
+import { ownRoutes } from '../routes/table.ts'
 import { cookieHeader } from './credential.ts'
 
 export const signInPath = '/v1/sign-in'
@@ -52,7 +53,7 @@ export function signInRoutes(http: Hono<HttpEnv>, context: SignInContext): void 
     c.header('set-cookie', cookieHeader(cookie, '', { seconds: 0, isSecure }))
     return c.json({ ok: true })
   })
-  http.get('/v1/me', async (c) => c.json(await viewMe(context, context.senderOf(c.env.incoming).principal)))
+  http.get(ownRoutes.me, async (c) => c.json(await viewMe(context, context.senderOf(c.env.incoming).principal)))
 }
 
 async function viewMe({ heddle, health, home }: SignInContext, principal: Principal): Promise<Me> {

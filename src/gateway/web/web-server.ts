@@ -18,7 +18,7 @@ import { Readiness } from './readiness.ts'
 import { ServerCounts } from './server-counts.ts'
 import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
 
-const headersTimeout: Millis = 5_000
+const defaultHeadersTimeout: Millis = 5_000
 const maxConnections = 4096
 const maxHeaderSize = 16 * 1024
 /** Ports that are tried after the preferred one, before any free one is taken. */
@@ -38,6 +38,8 @@ export interface WebSettings {
   /** The owner wants an address that others reach, without TLS. */
   allowPlain: boolean
   requestsPerSecond: number
+  /** Time in which the headers of a request must have come. */
+  headersTimeout?: Millis
   /** Wrong tokens and codes that an address may send. */
   failures?: Rate
   home: HomeFacts
@@ -54,7 +56,7 @@ interface WebServer {
 /** Serves the page and the routes over TCP. Every request is admitted by its headers before a byte of its body is read. */
 export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings: WebSettings): Promise<WebServer> {
   assertSafeBind(settings)
-  const { tls } = settings
+  const { tls, headersTimeout = defaultHeadersTimeout } = settings
   const options = { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: 1000, keepAliveTimeout: 5_000 }
   const server = tls
     ? createTlsServer({ ...options, ...tls, maxHeaderSize })

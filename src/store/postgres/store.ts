@@ -45,7 +45,7 @@ export function openPostgresStore(
     context,
     deliver,
   )
-  const connect = async () => serializeQueries(await pool.connect().catch(refuse))
+  const connect = (): Promise<Connection> => pool.connect().catch(refuse)
 
   return {
     dialect: postgres,
@@ -71,8 +71,11 @@ export function openPostgresStore(
           const client = await connect()
           const tx = new Transaction(area, postgres, executorOn(client), explain)
           try {
-            await client.query('BEGIN ISOLATION LEVEL READ COMMITTED').catch(refuse)
+            // Not awaited: it goes with the first statement, and fails only with it.
+            const begun = client.query('BEGIN ISOLATION LEVEL READ COMMITTED').catch(refuse)
+            begun.catch(() => undefined)
             const value = await body(tx)
+            await begun
             tx.end()
             if (tx.failure) throw tx.failure.error
             context.crash(`${area}.before_commit`)
@@ -114,23 +117,10 @@ export function openPostgresStore(
   }
 }
 
-/** A pool connection that sends statements one at a time, as pg requires. */
+/** A connection of the pool. It sends statements as they come, and answers them in that order. */
 interface Connection {
   query<Row extends pg.QueryResultRow>(config: string | pg.QueryConfig): Promise<pg.QueryResult<Row>>
   release(lost?: Error): void
-}
-
-function serializeQueries(client: pg.PoolClient): Connection {
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    query(config) {
-      const send = () => client.query(config)
-      const answer = last.then(send, send)
-      last = answer
-      return answer
-    },
-    release: (lost) => client.release(lost),
-  }
 }
 
 /** Rolls back and returns the connection to the pool; a broken one is discarded. */
@@ -147,6 +137,7 @@ export function connectPool({ url, poolSize = 10 }: PostgresSettings): pg.Pool {
     connectionString: withoutSchema(url),
     max: poolSize,
     Client: PooledClient,
+    pipeline: true,
     connectionTimeoutMillis: queueTimeout,
     options: `-c search_path=${schemaOf(url)} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout}`,
     types: {

@@ -2,7 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import type { Event, EventKind, NewEvent } from '../../domain/event.ts'
 import type { Builder, EventOrder, Position } from '../dialect.ts'
-import { statement } from '../statement.ts'
+import { statement, statementOfRows } from '../statement.ts'
 import type { Reading, Store, StoreContext, Tx } from '../store.ts'
 import { narratorSessions, type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { metaValue, setMeta } from './meta.ts'
@@ -15,8 +15,13 @@ const beginning: Position = { xid: '0', seq: 0 }
 
 /** Adds an event in the transaction of the change; followers see it after COMMIT. */
 export async function recordEvent(tx: Tx, event: NewEvent): Promise<void> {
-  await tx.run(insert(columnsOf(event)))
-  tx.hint('events')
+  recordEvents(tx, [event])
+}
+
+/** Adds several, in this order. */
+export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
+  for (const insert of inserts(events.map(columnsOf))) tx.send(insert)
+  if (events.length > 0) tx.hint('events')
 }
 
 function columnsOf({ at, kind, subject, payload, scope }: NewEvent): EventColumns {
@@ -137,7 +142,7 @@ const rowOf = (arg: EventColumns) => ({
   root_run_id: arg.rootRunId,
 })
 
-const insert = statement((db, arg: EventColumns) => db.insertInto('events').values(rowOf(arg)))
+const inserts = statementOfRows((db, rows: EventColumns[]) => db.insertInto('events').values(rows.map(rowOf)))
 
 const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) => afterPosition(db, arg, events))
 

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
@@ -20,6 +20,8 @@ interface FileChange {
   /** File mode before the change; null if there was no file. */
   mode: number | null
   at: Millis
+  /** Which lines are of the version before; null where there is none, or it is no text. */
+  lineMap: string | null
 }
 
 export interface StoredFileChange extends FileChange {
@@ -36,7 +38,7 @@ export interface StoredContent {
 
 /** Records a change and the content it replaces, before the file is written. */
 export async function recordFileChange(tx: Tx, change: FileChange, content: StoredContent | undefined): Promise<void> {
-  if (content) await tx.run(insertContent(content))
+  if (content) await storeContent(tx, content)
   await tx.run(
     insert({
       run_id: change.runId,
@@ -48,9 +50,15 @@ export async function recordFileChange(tx: Tx, change: FileChange, content: Stor
       mode: change.mode,
       at: change.at,
       undone_at: null,
+      line_map: change.lineMap,
     }),
   )
   await expectFile(tx, change)
+}
+
+/** Stores a content once, however many versions have it. */
+export async function storeContent(tx: Tx, content: StoredContent): Promise<void> {
+  await tx.run(insertContent(content))
 }
 
 /** Recorded change of a call to a file; undefined if the call did not get that far. */
@@ -128,7 +136,7 @@ export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Pr
   for (const id of ids) await tx.run(undone({ id, at }))
 }
 
-export function changeFrom(row: Omit<Tables['file_changes'], 'id'> & { id: number }): StoredFileChange {
+export function changeFrom(row: ChangeRow): StoredFileChange {
   return {
     id: row.id,
     runId: row.run_id,
@@ -140,10 +148,14 @@ export function changeFrom(row: Omit<Tables['file_changes'], 'id'> & { id: numbe
     mode: row.mode,
     at: row.at,
     undoneAt: row.undone_at,
+    lineMap: row.line_map,
   }
 }
 
-const insert = statement((db, row: Omit<Tables['file_changes'], 'id'>) =>
+type ChangeRow = Selectable<Tables['file_changes']>
+type NewRow = Omit<ChangeRow, 'id'>
+
+const insert = statement((db, row: NewRow) =>
   db.insertInto('file_changes').values({
     run_id: row.run_id,
     call_id: row.call_id,
@@ -154,6 +166,7 @@ const insert = statement((db, row: Omit<Tables['file_changes'], 'id'>) =>
     mode: row.mode,
     at: row.at,
     undone_at: row.undone_at,
+    line_map: row.line_map,
   }),
 )
 
@@ -196,8 +209,6 @@ const ofSession = statement((db, arg: { sessionId: string; rootRunId: string }) 
     .where('runs.parent_run_id', 'is not', null)
     .orderBy('file_changes.id'),
 )
-
-type ChangeRow = Omit<Tables['file_changes'], 'id'> & { id: number }
 
 const ofFilesOfPlan = statement((db, arg: { planId: number }) =>
   changesOfFilesIn(

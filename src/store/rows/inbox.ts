@@ -110,7 +110,7 @@ export async function bindItem(tx: Tx, id: string, runId: string): Promise<void>
 }
 
 export async function consumeItems(tx: Tx, runId: string, turnId: string): Promise<void> {
-  await tx.run(consume({ runId, turnId }))
+  tx.send(consume({ runId, turnId }))
 }
 
 const insert = statement((db, row: InboxRow) =>

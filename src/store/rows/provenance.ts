@@ -6,20 +6,8 @@ import type { Run } from '../../domain/run.ts'
 import type { Position } from '../dialect.ts'
 import { statement } from '../statement.ts'
 import type { Reading } from '../store.ts'
-import { changeFrom, type StoredFileChange } from './file-changes.ts'
 import { metaValue } from './meta.ts'
 import { runFrom } from './run-rows.ts'
-
-/** Newest changes of a file under all its names, oldest first. */
-export async function changesOfFile(
-  rows: Reading,
-  names: readonly { folder: string; path: string }[],
-  limit: number,
-): Promise<StoredFileChange[]> {
-  const found: StoredFileChange[] = []
-  for (const name of names) found.push(...(await rows.all(ofFile({ ...name, limit }))).map(changeFrom))
-  return found.sort((a, b) => a.id - b.id).slice(-limit)
-}
 
 /** Runs of a task, oldest first. */
 export async function runsOfTask(rows: Reading, taskId: number): Promise<Run[]> {
@@ -76,16 +64,6 @@ export async function runsReadingFile(
 export async function failedCalls(rows: Reading, runId: string): Promise<number> {
   return Number((await rows.first(failed({ runId })))?.count ?? 0)
 }
-
-const ofFile = statement((db, arg: { folder: string; path: string; limit: number }) =>
-  db
-    .selectFrom('file_changes')
-    .selectAll()
-    .where('folder', '=', arg.folder)
-    .where('path', '=', arg.path)
-    .orderBy('id', 'desc')
-    .limit(arg.limit),
-)
 
 const ofTask = statement((db, arg: { taskId: number }) =>
   db.selectFrom('runs').selectAll().where('task_id', '=', arg.taskId).orderBy('created_at').orderBy('id'),

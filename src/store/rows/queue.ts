@@ -23,6 +23,11 @@ export async function queuedLanes(rows: Reading, limit: number): Promise<Lane[]>
   return (await rows.all(someQueued({ limit }))).map(({ lane }) => lane)
 }
 
+/** Whether any run has not ended, or any session waits for children: otherwise no worker has anything to do. */
+export async function hasWork(rows: Reading): Promise<boolean> {
+  return (await rows.first(someWork({})))?.found === 1
+}
+
 /** Running runs of one request in one lane. */
 export interface RunningRuns {
   lane: Lane
@@ -38,20 +43,21 @@ export async function countRunning(rows: Reading): Promise<RunningRuns[]> {
 }
 
 /** What an owner sees before it claims. */
-interface ClaimView {
+export interface ClaimView {
   running: RunningRuns[]
-  isQueueEmpty: boolean
+  /** Queued runs; more than two count as two. */
+  queued: number
 }
 
 /**
- * Counts running runs, and tells whether any run is queued. Undefined if the owner is not registered: it was declared dead and
+ * Counts running runs, and tells whether none, one or several are queued. Undefined if the owner is not registered: it was declared dead and
  * has not noticed.
  */
 export async function viewOfClaimant(rows: Reading, ownerId: string): Promise<ClaimView | undefined> {
   const found = await rows.all(claimView({ ownerId }))
   if (found.length === 0) return undefined
   const running = found.flatMap((row) => (row.lane === null ? [] : runningFrom(row as RunningRow)))
-  return { running, isQueueEmpty: found[0]?.has_queued === 0 }
+  return { running, queued: Number(found[0]?.queued) }
 }
 
 interface RunningRow {
@@ -221,6 +227,15 @@ const someQueued = statement((db, arg: { limit: number }) =>
   db.selectFrom('runs').select('lane').where('state', '=', sql.lit('queued')).limit(arg.limit),
 )
 
+// The condition on root_run_id is always true; it makes SQLite use the index of unfinished runs.
+const someWork = statement((db, _arg: object) =>
+  raw<{ found: number }>(
+    db,
+    sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM runs WHERE finished_at IS NULL AND root_run_id > '')
+                      OR EXISTS (SELECT 1 FROM joins WHERE fired_at IS NULL) THEN 1 ELSE 0 END AS found`,
+  ),
+)
+
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))
 const claimLockIfFree = statement((db, _arg: object, dialect) => raw<{ held: number }>(db, dialect.tryClaimLock))
 
@@ -231,10 +246,9 @@ const runningByRequest = sql`
 const running = statement((db, _arg: object) => raw<RunningRow>(db, runningByRequest))
 
 const claimView = statement((db, arg: { ownerId: string }) =>
-  raw<{ [K in keyof RunningRow]: RunningRow[K] | null } & { has_queued: number }>(
+  raw<{ [K in keyof RunningRow]: RunningRow[K] | null } & { queued: number }>(
     db,
-    sql`SELECT running.*,
-               CASE WHEN EXISTS (SELECT 1 FROM runs WHERE state = 'queued') THEN 1 ELSE 0 END AS has_queued
+    sql`SELECT running.*, (SELECT count(*) FROM (SELECT 1 FROM runs WHERE state = 'queued' LIMIT 2) AS first_two) AS queued
         FROM owners LEFT JOIN (${runningByRequest}) AS running ON 1 = 1
         WHERE owners.id = ${arg.ownerId}`,
   ),

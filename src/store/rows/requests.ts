@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import type { Run } from '../../domain/run.ts'
+import type { PlacedTurn } from '../../domain/turn.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading } from '../store.ts'
 import { type RunRow, runFrom } from './run-rows.ts'
+import { type PlacedRow, placedFrom } from './threads.ts'
 
 /** An input with what became of it so far. */
 interface InputState {
@@ -42,6 +44,17 @@ export async function turnsOfRequest(
   return found.map(({ turn }) => turn)
 }
 
+/** The same with what the last of them says; undefined if there is none. */
+export async function answerOfRequest(
+  rows: Reading,
+  root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
+): Promise<{ turnIds: string[]; answer: PlacedTurn } | undefined> {
+  const args = { runId: root.id, rootRunId: root.rootRunId, sessionId: root.sessionId ?? '' }
+  const found = await rows.all(answeredBy(args))
+  const last = found.at(-1)
+  return last && { turnIds: found.map(({ turn_id }) => turn_id), answer: placedFrom(last) }
+}
+
 type StateRow = { [K in keyof RunRow]: RunRow[K] | null } & {
   input_session_id: string
   label: string
@@ -70,15 +83,21 @@ const state = statement((db, arg: { itemId: string }) =>
 )
 
 // UNION of two index lookups: with OR, SQLite would scan the table.
+const answers = (arg: { runId: string; rootRunId: string; sessionId: string }) => sql`
+  SELECT consumed_by_turn FROM inbox
+  WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
+  UNION
+  SELECT consumed_by_turn FROM inbox
+  WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL`
+
 const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
-  raw<{ turn: string }>(
+  raw<{ turn: string }>(db, sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (${answers(arg)}) ORDER BY depth`),
+)
+
+const answeredBy = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
+  raw<PlacedRow>(
     db,
-    sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (
-          SELECT consumed_by_turn FROM inbox
-          WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
-          UNION
-          SELECT consumed_by_turn FROM inbox
-          WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL)
-        ORDER BY depth`,
+    sql`SELECT threads.*, turns.* FROM threads JOIN turns ON turns.id = threads.turn_id
+        WHERE threads.turn_id IN (${answers(arg)}) ORDER BY threads.depth`,
   ),
 )

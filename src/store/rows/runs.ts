@@ -17,7 +17,7 @@ export interface Claim {
 }
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
-  await tx.run(insert(runRow(run)))
+  tx.send(insert(runRow(run)))
   if (run.options.deadline !== undefined) tx.hint('due')
 }
 
@@ -77,21 +77,24 @@ export async function fenceRun(
   return row && { cancelReason: row.cancel_reason }
 }
 
-/** Resets crashes and tries after progress: a later crash is not blamed on earlier steps, and retries start over. */
-export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
-  await tx.run(progress({ id }))
+/**
+ * The same for a run that has made progress. Resets crashes and tries: a later crash is not blamed on earlier steps, and
+ * retries start over.
+ */
+export async function advanceRun(
+  tx: Tx,
+  claim: Claim,
+  activeMs: Millis,
+): Promise<{ cancelReason: string | null } | undefined> {
+  const row = await tx.first(progress({ ...claim, activeMs }))
+  return row && { cancelReason: row.cancel_reason }
 }
 
-/** Assigns a queued run to an owner with its final settings; the new epoch fences off earlier claims. */
+/** Assigns a queued run, whose row is locked, to an owner with its final settings; the new epoch fences off earlier claims. */
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
   const { id, agent, modelRequested: model } = run
   const [tools, ceiling] = [JSON.stringify(run.effectiveTools), JSON.stringify(run.ceiling)]
-  await move(
-    tx,
-    id,
-    'running',
-    assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }),
-  )
+  tx.send(assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }))
 }
 
 /** Notes that a user watches a run since it was claimed. */
@@ -306,18 +309,17 @@ const unfinished = statement((db, arg: { rootRunId: string }) =>
     .limit(sql.lit(1)),
 )
 
-const fence = statement((db, arg: Claim & { activeMs: number }) =>
+const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
   db
     .updateTable('runs')
     .set({ active_ms: arg.activeMs })
     .where('id', '=', arg.runId)
     .where('owner_id', '=', arg.ownerId)
     .where('epoch', '=', arg.epoch)
-    .returning('cancel_reason'),
-)
-
-const progress = statement((db, arg: { id: string }) =>
-  db.updateTable('runs').set({ crashes: 0, crashes_alone: 0, tries: 0 }).where('id', '=', arg.id),
+    .returning('cancel_reason')
+const fence = statement(ofClaim)
+const progress = statement((db, arg: Claim & { activeMs: number }) =>
+  ofClaim(db, arg).set({ crashes: 0, crashes_alone: 0, tries: 0 }),
 )
 
 interface Assignment extends ReturnType<typeof optionColumns>, ReturnType<typeof claimColumns> {

@@ -50,7 +50,7 @@ export async function lockSessionByLabel(tx: Tx, folder: string, label: string):
 }
 
 export async function moveHead(tx: Tx, session: Session, headTurnId: string, now: number): Promise<void> {
-  await tx.run(setHead({ id: session.id, headTurnId, now }))
+  tx.send(setHead({ id: session.id, headTurnId, now }))
 }
 
 export async function findSessions(

@@ -1,21 +1,20 @@
 import type { Step } from '../../domain/run.ts'
 import type { ToolCall, ToolCallEntry } from '../../domain/turn.ts'
-import { statement } from '../statement.ts'
+import { statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
-/** Inserts a step. `touchedFolder` is the folder in which the call that it ends changed files, or may have. */
-export async function insertStep(tx: Tx, step: Step, touchedFolder: string | null = null): Promise<void> {
-  await tx.run(
-    insert({
-      run_id: step.runId,
-      seq: step.seq,
-      kind: step.kind,
-      payload_json: JSON.stringify(step.payload),
-      at: step.at,
-      touched_folder: touchedFolder,
-    }),
-  )
+/** A step to store. `touchedFolder` is the folder in which the call that it ends changed files, or may have. */
+export interface NewStep extends Step {
+  touchedFolder?: string | null
+}
+
+export function insertSteps(tx: Tx, steps: readonly NewStep[]): void {
+  const rows = steps.map(({ runId, seq, kind, payload, at, touchedFolder = null }) => ({
+    ...{ run_id: runId, seq, kind, payload_json: JSON.stringify(payload), at },
+    touched_folder: touchedFolder,
+  }))
+  for (const insert of inserts(rows)) tx.send(insert)
 }
 
 /** A run's journal, oldest first. */
@@ -44,13 +43,15 @@ const ofRun = statement((db, arg: { runId: string }) =>
   db.selectFrom('steps').selectAll().where('run_id', '=', arg.runId).orderBy('seq'),
 )
 
-const insert = statement((db, row: Tables['steps']) =>
-  db.insertInto('steps').values({
-    run_id: row.run_id,
-    seq: row.seq,
-    kind: row.kind,
-    payload_json: row.payload_json,
-    at: row.at,
-    touched_folder: row.touched_folder,
-  }),
+const inserts = statementOfRows((db, rows: Tables['steps'][]) =>
+  db.insertInto('steps').values(
+    rows.map((row) => ({
+      run_id: row.run_id,
+      seq: row.seq,
+      kind: row.kind,
+      payload_json: row.payload_json,
+      at: row.at,
+      touched_folder: row.touched_folder,
+    })),
+  ),
 )

@@ -44,8 +44,8 @@ export async function insertPlacedTurn(
     boundBy: config.boundBy,
   }
   await insertTurn(tx, turn)
-  await tx.run(insertThread(threadRow(thread)))
-  if (parent && !parent.hasChildren) await tx.run(markParent({ turnId: parent.turnId }))
+  tx.send(insertThread(threadRow(thread)))
+  if (parent && !parent.hasChildren) tx.send(markParent({ turnId: parent.turnId }))
   if (owner) await addDocument(tx, { ...owner, kind: 'turn', ref: turn.id, runId: turn.runId, at: turn.timestamp })
   return thread
 }
@@ -393,6 +393,7 @@ function threadFrom(row: ThreadRow): Thread {
   }
 }
 
+/** A turn with its place, from a row of both. */
 export function placedFrom(row: PlacedRow): PlacedTurn {
   return { turn: turnFrom(row, row.parent_turn_id), thread: threadFrom(row) }
 }

@@ -10,12 +10,12 @@ export type TurnContent = Omit<Turn, 'parentTurnId'>
 export type TurnRow = Tables['turns']
 
 export async function insertTurn(tx: Tx, turn: TurnContent): Promise<void> {
-  await tx.run(insert(turnRow(turn)))
+  tx.send(insert(turnRow(turn)))
 }
 
 /** Stores a prompt's text once, for all turns that used it. */
 export async function savePrompt(tx: Tx, hash: string, text: string): Promise<void> {
-  await tx.run(insertPrompt({ hash, text }))
+  tx.send(insertPrompt({ hash, text }))
 }
 
 export async function promptText(rows: Reading, hash: string): Promise<string | undefined> {

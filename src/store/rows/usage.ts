@@ -25,7 +25,7 @@ export async function takeDayLock(tx: Tx): Promise<void> {
 
 /** Reserves the max cost of a call before it is made. */
 export async function reserveUsage(tx: Tx, call: ModelCall, max: Usage, at: Millis): Promise<void> {
-  await tx.run(
+  tx.send(
     reserve({
       runId: call.runId,
       call: call.call,
@@ -52,7 +52,7 @@ export async function settleUsage(
   call: Pick<ModelCall, 'runId' | 'call' | 'model'>,
   usage: Usage,
 ): Promise<void> {
-  await tx.run(
+  tx.send(
     settle({
       runId: call.runId,
       call: call.call,
@@ -77,12 +77,12 @@ export async function loseUsage(tx: Tx, runId: string): Promise<boolean> {
 
 /** Marks a call as free: it did not reach the provider, or was refused. */
 export async function freeUsage(tx: Tx, call: Pick<ModelCall, 'runId' | 'call'>): Promise<void> {
-  await tx.run(free({ runId: call.runId, call: call.call }))
+  tx.send(free({ runId: call.runId, call: call.call }))
 }
 
 /** Releases the reservations of a run's calls that were never made. */
 export async function releaseUsage(tx: Tx, runId: string): Promise<void> {
-  await tx.run(release({ runId }))
+  tx.send(release({ runId }))
 }
 
 /** Spending of a request, or of one run. */

@@ -1,4 +1,4 @@
--- Schema 36
+-- Schema 37
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -250,7 +250,9 @@ CREATE TABLE file_changes (
   mode        INTEGER,
   at          INTEGER NOT NULL,
   undone_at   INTEGER
-) STRICT;
+, line_map TEXT) STRICT;
+
+CREATE INDEX file_changes_by_content ON file_changes (after_hash);
 
 CREATE INDEX file_changes_by_folder ON file_changes (folder, at);
 
@@ -757,6 +759,29 @@ CREATE TABLE "tokens" (
 ) STRICT;
 
 CREATE INDEX tokens_by_user ON tokens (user_id);
+
+CREATE TABLE command_changes (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id      TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  call_id     TEXT NOT NULL,
+  folder      TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  before_hash TEXT,
+  after_hash  TEXT,
+  origin_path TEXT,
+  origin_hash TEXT,
+  line_map    TEXT,
+  follows     INTEGER NOT NULL,
+  since       INTEGER NOT NULL,
+  at          INTEGER NOT NULL,
+  CHECK ((origin_path IS NULL) = (origin_hash IS NULL))
+) STRICT;
+
+CREATE INDEX command_changes_by_content ON command_changes (after_hash);
+
+CREATE INDEX command_changes_by_path ON command_changes (folder, path, id);
+
+CREATE INDEX command_changes_by_run ON command_changes (run_id);
 
 CREATE VIEW nexus_turns AS
 SELECT turns.id, threads.parent_turn_id, turns.query_messages_json, turns.response_message_json, turns.model,

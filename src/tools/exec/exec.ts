@@ -10,6 +10,7 @@ import type { PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import type { Call, Tool } from '../../domain/tools/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import type { FileThreads } from '../files/file-threads.ts'
+import { KnownContents } from '../files/known-contents.ts'
 import { filesOutside } from '../guard/baseline.ts'
 import { reportTouched } from '../guard/touching.ts'
 import { guardNotes } from './sandbox/guard-notes.ts'
@@ -43,6 +44,7 @@ export function exec(
 ): Tool<z.output<ReturnType<typeof inputOf>>> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings
   const defaultSeconds = Math.min(timeoutSeconds, maxTimeoutSeconds)
+  const known = new KnownContents(threads)
   return defineTool(inputOf(defaultSeconds, maxTimeoutSeconds), {
     name: 'exec',
     description: describe(settings),
@@ -100,7 +102,7 @@ export function exec(
       // Every file that an untrusted run has changed must be recognised later.
       const watchesHidden = lapses(coverage) || (label !== undefined && isUntrusted(label))
       const place = { folder: address, signal, ...(watchesHidden && { hiddenBy: coverage }) }
-      const { done, touched } = await reportTouched(threads, place, async () =>
+      const { done, touched, versions } = await reportTouched(threads, known, place, async () =>
         isConfined
           ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), signal, crash }, run)
           : { done: await run([], []), findings: undefined },
@@ -109,7 +111,13 @@ export function exec(
         withoutValues(renderExit(done.done), own.credentials),
         ...(isConfined ? guardNotes(done) : []),
       ].join('\n')
-      return { status: 'ok', output, touched, ...(hasNetwork(own) && { label: fromNetwork }) }
+      return {
+        status: 'ok',
+        output,
+        touched,
+        ...(versions && { versions }),
+        ...(hasNetwork(own) && { label: fromNetwork }),
+      }
     },
   })
 }

@@ -5,8 +5,30 @@ const maxListed = 20
 // Larger files could not be stored for an undo.
 const maxResultLength = 20 * 1024 * 1024
 
+/** A text that takes the place of another one, or of all that are like it. */
+export interface EditedText {
+  old: string
+  new: string
+  all: boolean
+}
+
+/** Lines, counted from 0, in which an edit replaces text. */
+export function editedPlaces(text: string, edit: EditedText): { first: number; last: number }[] {
+  const [lines, old] = [text.replaceAll('\r\n', '\n'), edit.old.replaceAll('\r\n', '\n')]
+  if (old === '') return []
+  const lengthOf = (some: string) => some.split('\n').length - 1
+  // A line that only begins where whole lines end is none of them.
+  const isWhole = old.endsWith('\n') && (edit.new === '' || edit.new.endsWith('\n'))
+  let [line, passed] = [0, 0]
+  return placesOf(lines, old).map((at) => {
+    line += lengthOf(lines.slice(passed, at))
+    passed = at
+    return { first: line, last: line + lengthOf(old) - (isWhole ? 1 : 0) }
+  })
+}
+
 /** Replaces one text by another. Matching ignores the file's line endings, and they are kept. */
-export function editText(text: string, edit: { old: string; new: string; all: boolean }, shown: string): string {
+export function editText(text: string, edit: EditedText, shown: string): string {
   const ends: string[] = text.match(/\r?\n/g) ?? []
   const isMixed = ends.includes('\r\n')
   const plain = (some: string) => (isMixed ? some.replaceAll('\r\n', '\n') : some)

@@ -10,6 +10,7 @@ import type {
 } from '../guard/exec-guard.ts'
 import type { HiddenMarks, HiddenPaths } from '../guard/hidden-files.ts'
 import type { Listing } from './listing.ts'
+import type { FileRead, FilesToRead } from './read-contents.ts'
 import type { FileMatches, Search, SearchScope } from './search.ts'
 import type { Comparison, survey, touchedSince } from './survey.ts'
 
@@ -19,6 +20,7 @@ export type FileJob =
   | { search: Search }
   | { survey: PathAddress }
   | { compare: Comparison }
+  | { contents: FilesToRead }
   | { hiddenMarks: HiddenPaths }
   | { guard: GuardRequest }
   | { vet: VetRequest }
@@ -35,17 +37,19 @@ export type JobResult<J extends FileJob> = J extends { list: unknown }
       ? Awaited<ReturnType<typeof survey>>
       : J extends { compare: unknown }
         ? Awaited<ReturnType<typeof touchedSince>>
-        : J extends { hiddenMarks: unknown }
-          ? HiddenMarks | 'tooMany'
-          : J extends { guard: unknown }
-            ? Awaited<ReturnType<typeof guardedState>>
-            : J extends { vet: unknown }
-              ? Awaited<ReturnType<typeof vetGuardedState>>
-              : J extends { undoHiddenChanges: unknown }
-                ? Awaited<ReturnType<typeof undoHiddenChanges>>
-                : J extends { freeze: unknown }
-                  ? Baseline
-                  : string[]
+        : J extends { contents: unknown }
+          ? FileRead[]
+          : J extends { hiddenMarks: unknown }
+            ? HiddenMarks | 'tooMany'
+            : J extends { guard: unknown }
+              ? Awaited<ReturnType<typeof guardedState>>
+              : J extends { vet: unknown }
+                ? Awaited<ReturnType<typeof vetGuardedState>>
+                : J extends { undoHiddenChanges: unknown }
+                  ? Awaited<ReturnType<typeof undoHiddenChanges>>
+                  : J extends { freeze: unknown }
+                    ? Baseline
+                    : string[]
 
 /** Message of a worker thread: ready once, then each match, and finally the result or the failure. */
 export type ThreadMessage =

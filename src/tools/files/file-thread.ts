@@ -5,6 +5,7 @@ import { guardedState, undoHiddenChanges, vetGuardedState } from '../guard/exec-
 import { hiddenMarks } from '../guard/hidden-files.ts'
 import type { FileJob, ThreadMessage } from './file-job.ts'
 import { listDirectory } from './listing.ts'
+import { readContents } from './read-contents.ts'
 import { search } from './search.ts'
 import { survey, touchedSince } from './survey.ts'
 
@@ -24,6 +25,7 @@ function perform(job: FileJob) {
   if ('search' in job) return search(job.search, (found) => send({ found }))
   if ('survey' in job) return survey(job.survey)
   if ('compare' in job) return touchedSince(job.compare)
+  if ('contents' in job) return readContents(job.contents)
   if ('hiddenMarks' in job) return hiddenMarks(job.hiddenMarks)
   if ('guard' in job) return guardedState(job.guard)
   if ('vet' in job) return vetGuardedState(job.vet)

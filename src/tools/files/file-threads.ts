@@ -82,7 +82,11 @@ function runJob(
     })
     // Start the short timeout only when the thread is ready: starting one takes longer.
     const surveyMs =
-      'survey' in job || 'compare' in job ? surveyTimeout : 'hiddenMarks' in job ? hiddenMarksTimeout : undefined
+      'survey' in job || 'compare' in job || 'contents' in job
+        ? surveyTimeout
+        : 'hiddenMarks' in job
+          ? hiddenMarksTimeout
+          : undefined
     const timeUp =
       surveyMs === undefined
         ? clock.sleep(jobTimeout, over.signal)

@@ -11,7 +11,7 @@ import {
   type PathHandle,
 } from '../../domain/tools/path-handle.ts'
 import { isWithin } from '../../domain/tools/within.ts'
-import { realPlaces } from '../guard/protected-places.ts'
+import { isAmong, realPlaces } from '../guard/protected-places.ts'
 import { asyncDisk, type Disk, syncDisk } from './disk.ts'
 import {
   follow,
@@ -168,6 +168,22 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
     has: async (name) => (await root.disk.find(`${base}/${name}`)) !== undefined,
     async mark(name) {
       return fileFingerprint(await root.disk.lstat(`${base}/${name}`))
+    },
+    async content(name, maxBytes) {
+      // Only a descriptor proves that the directory is still the one that was opened.
+      if (byDescriptor === undefined || isAmong(root.places.hidden, join(path, name))) return undefined
+      const file = await root.disk.open(`${base}/${name}`)
+      try {
+        const found = await file.stat()
+        // By another name it may be a file that is hidden.
+        if (!found.isFile() || found.nlink > 1 || found.size > maxBytes) return undefined
+        const bytes = Buffer.allocUnsafeSlow(found.size)
+        const count = found.size === 0 ? 0 : await file.read(bytes, 0)
+        const mark = fileFingerprint(found)
+        return count === found.size && fileFingerprint(await file.stat()) === mark ? { mark, bytes } : undefined
+      } finally {
+        await file.close()
+      }
     },
     at: (name) => {
       const below = shown === '.' ? name : join(shown, name)

@@ -13,6 +13,8 @@ interface Rule {
 const ignoreFiles = ['.gitignore', '.ignore']
 const maxBytes = 1_000_000
 const space = ' '
+/** Directory of installed packages: never a part of what work is about. */
+export const packages = 'node_modules'
 
 /** Combined rules of the ignore files of a directory and its parents. */
 export interface IgnoreRules {
@@ -44,6 +46,24 @@ export async function ignoreRulesAt(folder: PathHandle, directory: OpenDirectory
     read = readInner
   }
   return read(directory)
+}
+
+/** Whether a file below the folder is ignored, or a directory that it is in. */
+export async function isIgnored(folder: PathHandle, names: readonly string[]): Promise<boolean> {
+  let handle = folder
+  let read = ownIgnoreRules
+  for (const [at, name] of names.entries()) {
+    const readOuter = read
+    const { isHidden, inner, readInner } = await handle.openDirectory(async (outer) => {
+      const rules = await readOuter(outer)
+      const isHidden = name === packages || rules.hides(name, at < names.length - 1)
+      return { isHidden, inner: outer.at(name), readInner: (below: OpenDirectory) => rules.below(name, below) }
+    })
+    if (isHidden) return true
+    handle = inner
+    read = readInner
+  }
+  return false
 }
 
 /** `all`: rules, outermost first, each with the path from their directory to the current one. */

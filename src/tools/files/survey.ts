@@ -2,13 +2,11 @@ import { HeddleError } from '../../domain/errors.ts'
 import type { OpenDirectory, PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import type { TouchedFiles } from '../../domain/tools/touched.ts'
 import { syncHandle } from './handle.ts'
-import { type IgnoreRules, ownIgnoreRules } from './ignore.ts'
+import { type IgnoreRules, ownIgnoreRules, packages } from './ignore.ts'
 
 /** Max entries of a folder to survey before and after each command. */
 export const maxSurveyed = 20_000
 const maxNamed = 200
-// Installing packages also changes files that are surveyed.
-const packages = 'node_modules'
 const ignored = 'ignored files'
 /** A name that says nothing: a word. */
 export const plainName = /^[\w.-]{1,40}$/
@@ -45,11 +43,14 @@ export interface Comparison {
   before: Pick<Survey, 'marks' | 'directories' | 'passedOver'>
 }
 
-/** Changes in a folder since a survey, and its hidden paths now. */
+/** Changes in a folder since a survey, the fingerprints of all that changed, and its hidden paths now. */
 export async function touchedSince({
   folder,
   before,
-}: Comparison): Promise<{ touched: TouchedFiles; hidden: string[]; directories: string[] } | 'tooMany'> {
+}: Comparison): Promise<
+  | { touched: TouchedFiles; marks: [path: string, mark: string | null][]; hidden: string[]; directories: string[] }
+  | 'tooMany'
+> {
   const handle = syncHandle(folder)
   const surveyed = await marksIn(handle)
   if (surveyed === 'tooMany') return surveyed
@@ -66,7 +67,12 @@ export async function touchedSince({
   // The exec guard watches what git would run there.
   const unseen = [...new Set([...before.passedOver, ...surveyed.passedOver])].filter((name) => name !== '.git').sort()
   const directories = surveyed.directories.filter((path) => !before.directories.includes(path))
+  const marks = [...changed, ...removed, ...created].map((path): [string, string | null] => [
+    path,
+    surveyed.marks.get(path) ?? null,
+  ])
   return {
+    marks,
     touched: { ...touched, ...(unseen.length > 0 && { passedOver: unseen }) },
     hidden: surveyed.hidden,
     directories,

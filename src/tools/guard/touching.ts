@@ -1,7 +1,17 @@
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
-import type { HiddenChanges, OtherChanges, Touched, TouchedFiles } from '../../domain/tools/touched.ts'
+import type {
+  CommandVersion,
+  CommandVersions,
+  HiddenChanges,
+  OtherChanges,
+  ReadContent,
+  Touched,
+  TouchedFiles,
+} from '../../domain/tools/touched.ts'
 import type { FileThreads } from '../files/file-threads.ts'
+import type { KnownContents } from '../files/known-contents.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
+import { type FolderBefore, withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
 
 const whyUnseen = {
@@ -17,26 +27,64 @@ interface WatchedFolder {
   hiddenBy?: HiddenChanges['by']
 }
 
-/** Runs an action, and reports the folder's file changes by scanning before and after it. */
+/** Runs an action, and reports the folder's file changes by scanning before and after it, with the contents. */
 export async function reportTouched<T>(
   threads: FileThreads,
+  known: KnownContents,
   place: WatchedFolder,
   act: () => Promise<T>,
-): Promise<{ done: T; touched: Touched }> {
+): Promise<{ done: T; touched: Touched; versions?: CommandVersions }> {
   const { folder, signal, hiddenBy } = place
   const before = await unlessUnseen(threads.perform({ survey: folder }, signal), signal)
   const hiddenBefore = 'unseen' in before || !hiddenBy ? undefined : await hiddenIn(threads, place, before.hidden)
+  const marks = 'unseen' in before ? new Map<string, string>() : readMarks(before.marks)
+  const contents = await known.of(folder, marks, signal).catch(abortedOr(signal, new Map<string, ReadContent>()))
   const done = await act()
   if ('unseen' in before) return { done, touched: before }
   const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, signal), signal)
   if ('unseen' in after) return { done, touched: after }
   const { directories } = after
-  if (!hiddenBefore || !hiddenBy) return { done, touched: { ...after.touched, ...othersOf(directories) } }
+  const versions = await versionsAfter(known, place, { marks, contents, changed: new Map(after.marks) }).catch(
+    abortedOr(signal, undefined),
+  )
+  const ended = { done, ...(versions && { versions: { folder: after.touched.folder, ...versions } }) }
+  if (!hiddenBefore || !hiddenBy) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
   const paths = [...new Set([...before.hidden, ...after.hidden])]
   const hiddenAfter = await hiddenIn(threads, place, paths)
-  if (!hiddenAfter) return { done, touched: { ...after.touched, ...othersOf(directories) } }
+  if (!hiddenAfter) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
   const others = othersOf([...directories, ...changedIn(hiddenBefore.others, hiddenAfter.others)])
-  return { done, touched: { ...withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter), ...others } }
+  return { ...ended, touched: { ...withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter), ...others } }
+}
+
+/** Contents that cannot be read must not fail the call; only an abort does. */
+function abortedOr<T>(signal: AbortSignal, otherwise: T): () => T {
+  return () => {
+    signal.throwIfAborted()
+    return otherwise
+  }
+}
+
+/** Max files of a command that get a version. */
+const maxVersions = 1000
+
+/** Versions of the files that a command changed, with what each was moved or copied from. */
+async function versionsAfter(
+  known: KnownContents,
+  { folder, signal }: WatchedFolder,
+  { marks, contents, changed }: FolderBefore & { changed: ReadonlyMap<string, string | null> },
+): Promise<Omit<CommandVersions, 'folder'>> {
+  const named = [...changed].slice(0, maxVersions)
+  const there = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
+  const now = await known.of(folder, there, signal)
+  const unread: ReadContent = { sha256: '' }
+  const versions = named.map(
+    ([path, mark]): CommandVersion => ({
+      path,
+      before: marks.has(path) ? (contents.get(path) ?? unread) : null,
+      after: mark === null ? null : (now.get(path) ?? unread),
+    }),
+  )
+  return { versions: withOrigins(versions, { marks, contents }), left: changed.size - named.length }
 }
 
 /** Undefined if the scan failed: then hidden files count as possibly changed. */

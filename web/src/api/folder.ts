@@ -9,7 +9,7 @@ export function useFolder(): string {
   return useFolderChoice().folder
 }
 
-function useFolderChoice(): { folder: string; choose(folder: string): void } {
+export function useFolderChoice(): { folder: string; choose(folder: string): void } {
   const choice = useContext(FolderContext)
   if (!choice) throw new Error('used outside of a signed-in page')
   return choice

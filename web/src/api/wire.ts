@@ -6,11 +6,15 @@ type RowOf<M extends keyof Client> = Answer<M> extends { rows: (infer R)[] } ? R
 type ItemOf<M extends keyof Client> = Answer<M> extends (infer I)[] ? I : never
 type Shown = Answer<'show'>
 
+export type AgentLine = ItemOf<'agents'>
 export type Approval = ItemOf<'approvals'>
 export type ChatCommand = ItemOf<'commands'>
 export type CommandOutcome = Answer<'command'>
 export type Event = Extract<StreamItem, { kind: 'event' }>['event']
 export type Grant = ItemOf<'grants'>
+export type Pins = Answer<'pins'>
+export type Profile = ItemOf<'profiles'>
+export type Registry = Answer<'agentRegistry'>
 export type Plan = Answer<'plan'>
 export type PlanLine = ItemOf<'plans'>
 export type Run = Answer<'run'>

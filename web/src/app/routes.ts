@@ -48,6 +48,12 @@ export const routeEntries: readonly RouteEntry[] = [
   { path: '/compare/:pair', page: lazy(() => import('../pages/compare/compare.tsx')) },
   { path: '/why/*', page: lazy(() => import('../pages/why/why.tsx')) },
   {
+    path: '/agents',
+    page: lazy(() => import('../pages/agents/agents.tsx')),
+    nav: { label: 'Agents', key: 'a', href: '/agents' },
+  },
+  { path: '/agents/registry', page: lazy(() => import('../pages/agents/registry.tsx')) },
+  {
     path: '/usage',
     page: lazy(() => import('../pages/usage/usage.tsx')),
     nav: { label: 'Usage', key: 'u', href: '/usage' },

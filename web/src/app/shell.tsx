@@ -1,12 +1,11 @@
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useFolder } from '../api/folder.ts'
 import { useMe } from '../api/me.ts'
 import { useStatus } from '../api/queries.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { useKeys } from '../parts/keys.ts'
-import { shortPath } from '../text/format.ts'
 import { ConnectionLine } from './connection-line.tsx'
+import { FolderMenu } from './folder-menu.tsx'
 import { KeyHelp } from './key-help.tsx'
 import { Palette } from './palette.tsx'
 import { openPalette } from './palette-state.ts'
@@ -38,15 +37,12 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
 
 function SideNav(): ReactNode {
   const { model } = useMe()
-  const folder = useFolder()
   return (
     <nav className={styles['nav']} aria-label="Pages">
       <Link href="/" className={styles['name']}>
         <img src="/icon.svg" alt="" width="16" height="16" /> heddle
       </Link>
-      <div className={styles['folder']} title={folder}>
-        <bdi>{shortPath(folder)}</bdi>
-      </div>
+      <FolderMenu />
       <NavLinks entries={entries} />
       <button type="button" className={styles['go']} onClick={() => openPalette()}>
         Go to… <kbd>Ctrl K</kbd>

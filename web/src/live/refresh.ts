@@ -74,9 +74,10 @@ function keysOf({ kind, subject, payload }: Event): QueryKey[] {
     case 'grant.revoked':
       return [['grants']]
     case 'plan.changed':
-      return [['plans'], ['plan', id], ['status']]
+      return [['plans'], ['plan', id], ['status'], ['approvals']]
     case 'task.changed':
-      return [['plans'], ['plan', String(plan)], ['task', id]]
+      // An edit of a task changes the question whether to start its plan.
+      return [['plans'], ['plan', String(plan)], ['task', id], ['approvals']]
     default:
       return noun === 'memory' ? [['memories']] : [['sessions'], ['tree']]
   }

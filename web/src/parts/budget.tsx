@@ -9,7 +9,7 @@ export function Budget({ spent, of, what }: { spent: number; of: number | null; 
     <span className={styles['budget']}>
       <span className="mono">
         {formatUsd(spent)}
-        {of !== null && ` of ${formatUsd(of)}`} {what}
+        {of !== null && ` of ${formatUsd(of)}`} <span className={styles['what']}>{what}</span>
       </span>
       {of !== null && (
         <span className={styles['bar']} aria-hidden="true">

@@ -1,4 +1,5 @@
 import type { Millis } from '../../../domain/clock.ts'
+import { hasWork } from '../../../store/rows/queue.ts'
 import type { OwnerLocks } from '../../../store/sqlite/owner-locks.ts'
 import type { Engine } from '../../runtime.ts'
 import { idSuffixIndexer } from '../../turns/id-suffixes.ts'
@@ -13,6 +14,8 @@ import { tidySessions } from './tidy.ts'
 import { timedRuns } from './timed-runs.ts'
 
 const sweepEvery: Millis = 1000
+/** Without work, one of so many sweeps looks at everything. */
+const idleSweepsPerLook = 60
 
 export interface WorkerOptions {
   locks: OwnerLocks
@@ -108,8 +111,7 @@ async function sendHeartbeats({ engine: { clock, limits }, lease, onError, stopp
 
 /** Runs every duty once a second, since hints may be lost. */
 async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: WorkerParts): Promise<void> {
-  const { clock, limits } = engine
-  // A duty that fails must not keep the others from running.
+  const { store, clock, limits } = engine
   const duties = [
     () => pool.releaseAbandoned(),
     () => pool.releaseOrphanedClaims(),
@@ -117,16 +119,22 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
     () => finishCancels(engine),
     () => pool.checkCancellations(),
     () => claimer.claimAvailable(),
-    idSuffixIndexer(engine),
   ]
-  while (!stopped.aborted) {
-    for (const duty of duties) {
-      try {
-        await duty()
-      } catch (error) {
-        onError(error)
-      }
+  const indexSuffixes = idSuffixIndexer(engine)
+  // A duty that fails must not keep the others from running.
+  const attempt = async (duty: () => unknown) => {
+    try {
+      await duty()
+    } catch (error) {
+      onError(error)
     }
+  }
+  for (let idleSweeps = 0; !stopped.aborted; idleSweeps++) {
+    // Without work only the rows of dead workers are left, which can wait.
+    if ((await store.read(hasWork).catch(() => true)) || idleSweeps % idleSweepsPerLook === 0) {
+      for (const duty of duties) await attempt(duty)
+    }
+    await attempt(indexSuffixes)
     await clock.sleep(Math.min(sweepEvery, limits.leaseMs / 4), stopped)
   }
 }

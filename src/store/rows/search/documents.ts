@@ -30,7 +30,7 @@ export function ownerIn({ id, principalId, kind }: Session): DocumentOwner | und
 
 /** Adds a document in the transaction that stores its text; its words are indexed later. */
 export async function addDocument(tx: Tx, document: Omit<SearchDocument, 'id'>): Promise<void> {
-  await tx.run(insert({ ...document, principal: ownPrincipal(document.principal), indexed: 0 }))
+  tx.send(insert({ ...document, principal: ownPrincipal(document.principal), indexed: 0 }))
 }
 
 /** Adds a document with its words. */

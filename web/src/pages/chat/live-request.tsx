@@ -10,6 +10,7 @@ import { State, stateOfRun } from '../../parts/state.tsx'
 import { StepList } from '../../parts/step-list.tsx'
 import { formatDuration } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
+import { doingOf } from '../../text/preview.ts'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './live-request.module.css'
@@ -75,7 +76,7 @@ function RunningAnswer({ run }: { run: RunLine }): ReactNode {
           </div>
         )}
         <p className={styles['state']}>
-          <RunState run={run} /> <span className="quiet small">{withoutBidi(run.doing)}</span>
+          <RunState run={run} /> <span className="quiet small">{doingOf(run.doing)}</span>
         </p>
       </div>
     </article>
@@ -87,7 +88,7 @@ function AgentLine({ run }: { run: RunLine }): ReactNode {
     <li className={styles['run']} style={{ paddingInlineStart: `${Math.max(0, run.depth - 1) * 20}px` }}>
       <RunState run={run} />
       <span>@{run.agent ?? 'agent'}</span>
-      <span className={styles['doing']}>{withoutBidi(run.doing)}</span>
+      <span className={styles['doing']}>{doingOf(run.doing)}</span>
       <span className="quiet small">{formatDuration(run.ageSeconds)}</span>
       <Reference to={`run:${run.id}`} />
     </li>

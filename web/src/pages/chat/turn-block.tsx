@@ -10,6 +10,7 @@ import { formatCost, formatTime, formatTokens } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { previewOf } from '../../text/preview.ts'
 import { RichText } from '../../text/rich-text.tsx'
+import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './turn-block.module.css'
 
 /** What can be done with a turn. */
@@ -123,8 +124,8 @@ function TurnFoot({ turn, isMarked, ...actions }: { turn: PathTurn; isMarked: bo
       {turn.status !== 'completed' && <State name={stateOf(turn.status)} />}
       {turn.compaction !== null && <span>summary of earlier turns</span>}
       <span className="mono">
-        {actual ?? requested ?? 'written by hand'}
-        {isOther && ` (asked for ${requested}${clamped ? `: ${clamped.why}` : ''})`}
+        {withoutBidi(actual ?? requested ?? 'written by hand')}
+        {isOther && withoutBidi(` (asked for ${requested}${clamped ? `: ${clamped.why}` : ''})`)}
       </span>
       <span className="mono">{formatTokens(turn.usage.inputTokens + turn.usage.outputTokens)} tokens</span>
       <span className="mono">{formatCost(turn.usage)}</span>

@@ -9,6 +9,7 @@ import { Page } from '../../parts/page.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { countOf, formatTokens, formatUsd, shortId } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
+import { previewOf } from '../../text/preview.ts'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import { type Branch, useComparison } from './branch-data.ts'
@@ -166,7 +167,7 @@ function ComparedTurn({ turn, other }: { turn: Turn; other: Turn | undefined }):
           <RichText text={turn.response.content} />
         )}
         <p className="quiet small">
-          <Reference to={`turn:${turn.id}`} /> {turn.toolCalls.map(({ name }) => name).join(', ')}
+          <Reference to={`turn:${turn.id}`} /> {withoutBidi(turn.toolCalls.map(({ name }) => name).join(', '))}
         </p>
       </div>
     </article>
@@ -195,5 +196,8 @@ function ChangedWords({ from, to }: { from: string; to: string }): ReactNode {
 }
 
 function questionOf({ query }: Turn): string {
-  return query.map(({ content }) => content).join('\n\n')
+  const said = query.filter(({ source = 'human' }) => source === 'human')
+  if (said.length > 0) return withoutBidi(said.map(({ content }) => content).join('\n\n'))
+  const reports = query.filter(({ content }) => content.startsWith('[agent_result:'))
+  return (reports.length > 0 ? reports : query).map(({ content }) => previewOf(content)).join(' · ')
 }

@@ -58,7 +58,9 @@ function useAnswerKeys(list: { current: HTMLUListElement | null }): void {
         run: () => {
           const cards = [...(list.current?.children ?? [])]
           const card = cards.find((each) => each.contains(document.activeElement)) ?? cards[0]
-          const buttons = [...(card?.querySelectorAll<HTMLButtonElement>('article button:not(:disabled)') ?? [])]
+          const buttons = [
+            ...(card?.querySelectorAll<HTMLButtonElement>(':not([inert]) > article button:not(:disabled)') ?? []),
+          ]
           buttons[number - 1]?.click()
         },
       })),
@@ -96,8 +98,20 @@ function Pending({ approval, isNamed }: { approval: Approval; isNamed: boolean }
       )}
       <div inert={isOutdated}>
         <ApprovalCard approval={isOutdated ? shown : approval} onAnswered={focusNext} />
+        <PlanLink approval={approval} />
       </div>
     </li>
+  )
+}
+
+/** A plan is asked for by its tasks; their briefs stand on its page, and the answer is bound to them as well. */
+function PlanLink({ approval: { tool, input } }: { approval: Approval }): ReactNode {
+  const id = tool === 'run_project' && (input as { project_id?: unknown } | null)?.project_id
+  if (typeof id !== 'number') return null
+  return (
+    <p className={styles['plan']}>
+      The brief of each task: <Reference to={`plan:${id}`} />
+    </p>
   )
 }
 

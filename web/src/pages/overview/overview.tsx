@@ -15,7 +15,7 @@ import { Reference } from '../../parts/reference.tsx'
 import { State, stateOf, stateOfRun } from '../../parts/state.tsx'
 import { countOf, formatDuration, formatTime, shortPath } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
-import { previewOf } from '../../text/preview.ts'
+import { doingOf, previewOf } from '../../text/preview.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './overview.module.css'
 
@@ -48,7 +48,7 @@ export default function Overview(): ReactNode {
     >
       <SinceStart isQuiet={work.length === 0} />
       {sessions.data && talks.length === 0 && <FirstSteps session={data.session} />}
-      {waiting.length > 0 && <NeedsYou approvals={waiting} />}
+      {waiting.length > 0 && <NeedsYou approvals={waiting} folder={folder} />}
       {open.length > 0 && <OpenPlans plans={open} />}
       {work.length > 0 && <Running runs={work} />}
       {data.sinceLast.length > 0 && <SinceLast turns={data.sinceLast} />}
@@ -103,7 +103,7 @@ function SinceStart({ isQuiet }: { isQuiet: boolean }): ReactNode {
   )
 }
 
-function NeedsYou({ approvals }: { approvals: Approval[] }): ReactNode {
+function NeedsYou({ approvals, folder }: { approvals: Approval[]; folder: string }): ReactNode {
   const [oldest] = approvals
   return (
     <Section
@@ -121,7 +121,9 @@ function NeedsYou({ approvals }: { approvals: Approval[] }): ReactNode {
           <li key={id} className={styles['ask']}>
             <span className={styles['what']}>
               <strong>@{agent}</strong> asks to use <code>{withoutBidi(tool)}</code>{' '}
-              <span className="quiet">{withoutBidi(facts.find(({ name }) => name === 'where')?.value ?? '')}</span>{' '}
+              <span className="quiet">
+                {withoutBidi(facts.find(({ name }) => name === 'where')?.value.replace(`${folder}/`, '') ?? '')}
+              </span>{' '}
               <span className="mono quiet">{sizeOfChange(change)}</span>
             </span>
             <span className={styles['for']}>{withoutBidi(request)}</span>
@@ -178,7 +180,7 @@ function Running({ runs }: { runs: RunLine[] }): ReactNode {
                   <Reference to={`run:${run.id}`} />
                 </td>
                 <td style={{ paddingInlineStart: `${run.depth * 16}px` }}>@{run.agent ?? 'agent'}</td>
-                <td className={styles['doing']}>{withoutBidi(run.doing)}</td>
+                <td className={styles['doing']}>{doingOf(run.doing)}</td>
                 <td className="mono quiet">{formatDuration(run.ageSeconds)}</td>
                 <td>
                   <WaitsFor run={run} runs={runs} />

@@ -9,7 +9,7 @@ export interface Camera extends Point {
   zoom: number
 }
 
-export interface GraphScene {
+interface GraphScene {
   layout: GraphLayout
   tasks: ReadonlyMap<number, TaskLine>
   /** The task that the keyboard is at, and the one that is open beside the graph. */
@@ -19,7 +19,7 @@ export interface GraphScene {
 }
 
 /** Below this zoom words cannot be read: only shapes are drawn. */
-export const wordZoom = 0.45
+const wordZoom = 0.45
 
 type Palette = Record<
   'surface' | 'sunken' | 'text' | 'text2' | 'text3' | 'line' | 'lineStrong' | 'blue' | 'green' | 'yellow' | 'red',

@@ -1,5 +1,5 @@
 /** A task with the tasks that must be done before it. */
-export interface GraphNode {
+interface GraphNode {
   id: number
   dependsOn: readonly number[]
 }
@@ -10,7 +10,7 @@ export interface Point {
 }
 
 /** An edge with the points that it passes, from the right of one task to the left of the other. */
-export interface GraphEdge {
+interface GraphEdge {
   from: number
   to: number
   points: Point[]

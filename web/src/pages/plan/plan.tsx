@@ -129,6 +129,9 @@ function Start({ plan: { approvalId } }: { plan: Plan }): ReactNode {
   ) : null
 }
 
+/** Failed tasks that are named above the plan. */
+const maxNamed = 4
+
 /** What needs a decision: tasks that failed, and files that two tasks write. */
 function Troubles({ plan: { id, tasks, warnings = [], lost = [] } }: { plan: Plan }): ReactNode {
   const failed = tasks.filter(({ status }) => status === 'failed')
@@ -136,7 +139,7 @@ function Troubles({ plan: { id, tasks, warnings = [], lost = [] } }: { plan: Pla
   if (failed.length + warnings.length + lost.length === 0) return null
   return (
     <ul className={styles['troubles']}>
-      {failed.map(({ id: task, title, summary }) => (
+      {failed.slice(0, maxNamed).map(({ id: task, title, summary }) => (
         <li key={task}>
           <Link href={`/plans/${id}?task=${task}`}>
             task:{task} {withoutBidi(title)}
@@ -144,6 +147,7 @@ function Troubles({ plan: { id, tasks, warnings = [], lost = [] } }: { plan: Pla
           failed{summary !== undefined && `: ${withoutBidi(summary.replace(/^Failed: /, ''))}`}
         </li>
       ))}
+      {failed.length > maxNamed && <li>{failed.length - maxNamed} more failed.</li>}
       {failed.length > 0 && waiting > 0 && (
         <li>{waiting} more wait for your decision: retry it, edit it or skip it.</li>
       )}

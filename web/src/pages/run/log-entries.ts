@@ -9,7 +9,7 @@ export type LogEntry =
   | CallEntry
   | { kind: 'pause'; seq: number; seconds: number }
 
-export interface CallEntry {
+interface CallEntry {
   kind: 'call'
   seq: number
   at: number | undefined

@@ -1,5 +1,5 @@
 /** A stretch of time in which nothing happened. */
-export interface TimeBreak {
+interface TimeBreak {
   from: number
   to: number
   /** Where it is drawn, 0 to 1. */
@@ -7,7 +7,7 @@ export interface TimeBreak {
   end: number
 }
 
-export interface TimeScale {
+interface TimeScale {
   /** Place of a time, 0 to 1. */
   place(at: number): number
   breaks: TimeBreak[]

@@ -1,4 +1,4 @@
-import { aboutWords, wordSimilarity, wordsIn } from './text/words.ts'
+import { aboutWords, wordSimilarity, wordsIn } from './words.ts'
 
 const alikeFrom = 0.5
 

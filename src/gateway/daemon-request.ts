@@ -4,14 +4,11 @@ import type { Refusal } from './api.ts'
 
 const maxReplyLength = 64 * 1024 * 1024
 
-/** Where requests go, and on whose behalf: the owner's without a token. */
-export interface Address {
-  socket: string
-  token?: string
-}
+/** Where requests go, the private socket or an address of another machine, and on whose behalf: the owner's without a token. */
+export type Address = ({ socket: string } | { url: string }) & { token?: string }
 
 /** A request; lines are sent as they come. */
-export interface SocketRequest {
+export interface DaemonRequest {
   verb: 'GET' | 'POST'
   path: string
   body?: object
@@ -20,19 +17,21 @@ export interface SocketRequest {
 }
 
 /** Sends a request and reads its JSON answer. */
-export async function ask<T>(address: Address, request: SocketRequest): Promise<T> {
+export async function ask<T>(address: Address, request: DaemonRequest): Promise<T> {
   return readJson<T>(await sendRequest(address, request))
 }
 
 /** Sends a request and resolves with a successful response; a refusal is thrown as its error. */
-export async function sendRequest({ socket, token }: Address, sending: SocketRequest): Promise<IncomingMessage> {
+export async function sendRequest(address: Address, sending: DaemonRequest): Promise<IncomingMessage> {
+  const { token } = address
+  const isSecure = 'url' in address && address.url.startsWith('https:')
   // Loaded only when there is a daemon: loading it takes longer than starting Node.
-  const { request } = await import('node:http')
+  const { request } = await (isSecure ? import('node:https') : import('node:http'))
   const { verb, path, body, lines, signal } = sending
   const text = body === undefined ? undefined : JSON.stringify(body)
   return new Promise((resolve, reject) => {
     const sent = request({
-      socketPath: socket,
+      ...target(address),
       method: verb,
       path,
       agent: false,
@@ -43,7 +42,7 @@ export async function sendRequest({ socket, token }: Address, sending: SocketReq
       },
       ...(signal && { signal }),
     })
-    sent.on('error', (error) => reject(daemonGone(error)))
+    sent.on('error', (error) => reject('url' in address ? unreachable(address.url, error) : daemonGone(error)))
     sent.once('response', (response) => {
       if ((response.statusCode ?? 500) < 400) return resolve(response)
       readJson<Refusal>(response).then((refusal) => reject(errorFrom(refusal, response.statusCode)), reject)
@@ -51,6 +50,13 @@ export async function sendRequest({ socket, token }: Address, sending: SocketReq
     if (lines) sendLines(sent, lines).catch(reject)
     else sent.end(text)
   })
+}
+
+/** Where Node connects to. */
+function target(address: Address) {
+  if ('socket' in address) return { socketPath: address.socket }
+  const { hostname, port, protocol } = new URL(address.url)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port || (protocol === 'https:' ? 443 : 80) }
 }
 
 /** Writes lines until the server answers; throws what their source throws. */
@@ -119,6 +125,40 @@ function errorFrom({ error }: Refusal, status = 500): HeddleError {
     return new HeddleError('no_route', `the daemon is of another version: ${error.message}`, 'restart it: heddle up')
   if (status === 400 || status === 413 || error.misuse) return new UsageError(error.message, error.remedy, error.code)
   return new HeddleError(error.code, error.message, error.remedy, { retry: error.retry })
+}
+
+/** No daemon answers at an address; a request that was under way may or may not have taken effect. */
+function unreachable(url: string, cause: NodeJS.ErrnoException): HeddleError {
+  const code = cause.code ?? ''
+  if (/CERT|SELF_SIGNED|UNABLE_TO|TLS|ALTNAME/.test(code))
+    return new HeddleError(
+      'host_untrusted',
+      `the certificate of ${url} is not trusted: ${cause.message}`,
+      'name the certificate of its authority in NODE_EXTRA_CA_CERTS, or use the name that the certificate is for',
+      { cause },
+    )
+  if (code === 'EPROTO' || code.startsWith('HPE_'))
+    return new HeddleError(
+      'host_unreachable',
+      `${url} does not speak as it should (${code})`,
+      'is it http:// or https://?',
+      { cause },
+    )
+  const why =
+    code === 'ENOTFOUND'
+      ? 'there is no machine of that name'
+      : code === 'ECONNREFUSED'
+        ? 'nothing listens there'
+        : code || cause.message
+  return new HeddleError(
+    'daemon_gone',
+    `cannot reach ${url}: ${why}`,
+    'check the address, and that heddle up runs there',
+    {
+      retry: 'later',
+      cause,
+    },
+  )
 }
 
 function daemonGone(cause: unknown): HeddleError {

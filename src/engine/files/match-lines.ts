@@ -1,11 +1,5 @@
 import { editScript } from '../../tools/files/unified-diff.ts'
 
-/** Lines of a text, each with its author. */
-export interface AttributedText<A> {
-  lines: string[]
-  authors: A[]
-}
-
 /** Lines as editors count them, with either line ending, with or without one at the end. */
 export function linesIn(text: string): string[] {
   const lines = text.split(/\r?\n/)
@@ -13,17 +7,11 @@ export function linesIn(text: string): string[] {
   return lines
 }
 
-/** Attributes the next version of a text: unchanged lines keep their author, all others get the new one. */
-export function attributeLines<A>(before: AttributedText<A>, lines: string[], author: A): AttributedText<A> {
-  const from = matches(before.lines, lines)
-  return { lines, authors: lines.map((_, at) => before.authors[from[at] ?? -1] ?? author) }
-}
-
 /**
  * For each line of the second text, its index in the first; -1 for a new one. Lines that occur once in each text are matched
  * first, as in a patience diff, so that a mostly rewritten text keeps its authors where it is unchanged.
  */
-function matches(old: string[], fresh: string[]): number[] {
+export function matchLines(old: string[], fresh: string[]): number[] {
   const from = new Array<number>(fresh.length).fill(-1)
   let start = 0
   while (start < old.length && start < fresh.length && old[start] === fresh[start]) from[start] = start++

@@ -1,0 +1,69 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { startTestPage } from '../test/web/browser.ts'
+
+// Takes the screenshots of README and the guides from a real daemon with the rehearsal model: npm run screens
+const directory = join(import.meta.dirname, '../docs/guide/screens')
+mkdirSync(directory, { recursive: true })
+
+const heddle = await startTestPage()
+const phone = { width: 390, height: 844 }
+
+async function take(page: Page, name: string): Promise<void> {
+  await page.locator('main h1').waitFor()
+  await page.getByText('Loading…').waitFor({ state: 'detached' })
+  await page.screenshot({ path: join(directory, `${name}.png`) })
+}
+
+async function takeAt(path: string, name: string, options = {}): Promise<void> {
+  const page = await heddle.open(path, options)
+  await take(page, name)
+  await page.close()
+}
+
+async function send(page: Page, text: string): Promise<void> {
+  await page.locator('#message').fill(text)
+  await page.locator('#message').press('Enter')
+}
+
+try {
+  await takeAt('/welcome', 'welcome')
+  const chat = await heddle.open('/s/main')
+  await send(chat, 'find "TODO" in src')
+  await chat
+    .getByText(/"TODO" in src: 2/)
+    .last()
+    .waitFor()
+  await send(chat, 'survey and report per part')
+  await chat.getByText('asks to use run_project').waitFor()
+  await take(chat, 'chat')
+  await takeAt('/s/main', 'chat-dark', { theme: 'dark' })
+  await takeAt('/s/main', 'chat-phone', phone)
+  await chat.getByRole('button', { name: 'Allow once' }).click()
+  await chat.getByText('asks to use write_file').waitFor()
+  await takeAt('/', 'overview')
+  await takeAt('/', 'overview-dark', { theme: 'dark' })
+  await takeAt('/plans/1', 'plan')
+  await takeAt('/runs', 'runs')
+  await takeAt('/needs', 'needs')
+  await takeAt('/needs', 'needs-phone', phone)
+  await chat.getByRole('button', { name: 'Allow once' }).click()
+  await chat.getByText(/plan:1: 6 completed/).waitFor()
+  await heddle.post('/v1/turns/fork', { folder: heddle.folder, turn: 'main', label: 'second-try' })
+  await send(chat, 'outline README.md')
+  await chat.getByText('Shop').last().waitFor()
+  const fork = await heddle.open('/s/second-try')
+  await send(fork, 'count lines in src/api/server.ts')
+  await fork
+    .getByText(/server.ts: 1 line/)
+    .last()
+    .waitFor()
+  await take(fork, 'fork')
+  await takeAt('/compare/main...second-try', 'compare')
+  await takeAt('/turns', 'turns')
+  await takeAt('/why/REPORT.md:5', 'why')
+  await takeAt('/usage', 'usage')
+} finally {
+  await heddle.close()
+}

@@ -1,0 +1,74 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { ToolOutcome } from '../../domain/tools/tool.ts'
+import type { CommandVersion, CommandVersions, ReadContent } from '../../domain/tools/touched.ts'
+import { type StoredContent, storeContent } from '../../store/rows/file-changes.ts'
+import { type CommandChange, recordCommandChange } from '../../store/rows/file-versions.ts'
+import type { Tx } from '../../store/store.ts'
+import { packContent } from './kept-content.ts'
+import { mapContents, writeLineMap } from './line-map.ts'
+
+/** Max bytes of contents that are stored for one command; of the others only the hashes are. */
+const maxStored = 8 * 2 ** 20
+
+/** A command's call. */
+interface CommandCall {
+  runId: string
+  callId: string
+  since: Millis
+  at: Millis
+}
+
+/**
+ * Prepares the versions of the files that a command changed for storage. The outcome goes into the journal, which says only
+ * whether all of them have one.
+ */
+export async function prepareVersions(
+  { versions: seen, ...outcome }: ToolOutcome,
+  call: CommandCall,
+): Promise<{ outcome: ToolOutcome; record?: (tx: Tx) => Promise<void> }> {
+  const { touched } = outcome
+  if (!seen || !touched || 'unseen' in touched) return { outcome }
+  const recorded = { ...outcome, touched: { ...touched, unrecorded: seen.left } }
+  if (seen.versions.length === 0) return { outcome: recorded }
+  const contents = await contentsToStore(seen.versions)
+  const changes = seen.versions.map((version) => changeOf(version, seen, call))
+  return {
+    outcome: recorded,
+    async record(tx) {
+      for (const content of contents) await storeContent(tx, content)
+      for (const change of changes) await recordCommandChange(tx, change)
+    },
+  }
+}
+
+function changeOf(
+  { path, before, after, origin }: CommandVersion,
+  { folder }: CommandVersions,
+  call: CommandCall,
+): CommandChange {
+  const old = origin && origin.path !== '' ? origin.content : before
+  const map = old?.bytes && after?.bytes ? mapContents(old.bytes, after.bytes) : null
+  return {
+    ...call,
+    folder,
+    path,
+    before: before?.sha256 ?? null,
+    after: after?.sha256 ?? null,
+    ...(origin && { origin: { path: origin.path, hash: origin.content.sha256 } }),
+    lineMap: map && writeLineMap(map),
+  }
+}
+
+/** Each content once; a later change of the file cannot bring it back. */
+async function contentsToStore(versions: readonly CommandVersion[]): Promise<StoredContent[]> {
+  const all = new Map<string, ReadContent>()
+  for (const { before, after, origin } of versions)
+    for (const content of [before, after, origin?.content]) if (content?.bytes) all.set(content.sha256, content)
+  const stored: StoredContent[] = []
+  let left = maxStored
+  for (const { sha256, bytes } of all.values()) {
+    left -= bytes?.length ?? 0
+    if (bytes && left >= 0) stored.push(await packContent(sha256, bytes))
+  }
+  return stored
+}

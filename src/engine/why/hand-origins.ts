@@ -1,0 +1,164 @@
+import { join } from 'node:path'
+import {
+  compareVersions,
+  type FileVersion,
+  namesInFolder,
+  versionsOfFile,
+  versionsWithContent,
+} from '../../store/rows/file-versions.ts'
+import { decodeText } from '../../tools/files/text-kind.ts'
+import { namesInFolders } from '../files/file-author.ts'
+import { hasEntry } from '../files/file-now.ts'
+import { lineBefore, mapContents } from '../files/line-map.ts'
+import { linesIn } from '../files/match-lines.ts'
+import { isBefore, type LineAuthor, maxVersions, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+
+/** Shorter texts may be the same by chance. */
+const minLines = 2
+const minLetters = 40
+/** Share of the lines that a moved file must still have. */
+const minShare = 0.3
+/** Max versions that come into question. */
+const maxVersionsAlike = 8
+const maxNames = 400
+/** Max files that are still there whose last version is read. */
+const maxPresent = 40
+
+/**
+ * Authors of the lines of a file that was moved or copied by hand, found by its content: other files had the same, or
+ * much of it. Undefined if there is no such file. `unmatched` is the author of lines that it had not.
+ */
+export async function handOrigins(
+  tracer: Tracer,
+  place: Place,
+  hash: string,
+  lines: readonly number[],
+  unmatched: LineAuthor,
+): Promise<TracedLine[] | undefined> {
+  const bytes = await tracer.contents.get(hash)
+  const text = bytes && decodeText(bytes)
+  if (!bytes || text === undefined || telling(text).size < minLines || text.length < minLetters) return undefined
+  const same = await filesWith(tracer, place, hash)
+  if (same.length > 0) {
+    const all: TracedLine[][] = []
+    for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
+    const isCut = same.length > maxVersionsAlike
+    return lines.map((_, at) =>
+      agreed(
+        all.flatMap((each) => each[at] ?? []),
+        isCut,
+      ),
+    )
+  }
+  const all: (TracedLine | undefined)[][] = []
+  for (const { version, isWeak } of await filesLike(tracer, place, text)) {
+    const old = await tracer.contents.get(version.after ?? '', version)
+    const before = lines.map((line) => (old ? lineBefore(mapContents(old, bytes) ?? [], line) : undefined))
+    const traced = await throughHand(
+      tracer,
+      place,
+      version,
+      before.flatMap((line) => line ?? []),
+    )
+    let next = 0
+    all.push(
+      before.map((line) => (line === undefined ? undefined : isWeak ? maybeMoved(traced[next++]) : traced[next++])),
+    )
+  }
+  if (all.length === 0) return undefined
+  return lines.map((_, at) => {
+    const found = all.flatMap((each) => each[at] ?? [])
+    return found.length === 0 ? { author: unmatched, passages: [] } : agreed(found, false)
+  })
+}
+
+/** All versions of other files that left this content: one that has it again may be the work of another run. */
+async function filesWith({ rows }: Tracer, place: Place, hash: string): Promise<FileVersion[]> {
+  const found = await versionsWithContent(rows, hash, maxVersionsAlike + 1)
+  return found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
+}
+
+/** Clocks of file systems are coarser than ours. */
+const slackMs = 10
+
+/** Whether a version was there when the content came to its place. */
+function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_INFINITY }: Place): boolean {
+  return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + slackMs
+}
+
+async function throughHand(
+  tracer: Tracer,
+  { passages, before }: Place,
+  version: FileVersion,
+  lines: readonly number[],
+): Promise<TracedLine[]> {
+  const { folder, path, after, at } = version
+  const whole = join(folder, path)
+  const isThere = await hasEntry({ folder, path, protect: tracer.protect })
+  const all = await versionsOfFile(tracer.rows, namesInFolders(whole), maxVersions)
+  const versions = all.filter((each) => compareVersions(each, version) <= 0)
+  const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
+  const end = { hash: after, at }
+  const from: Place = { path: whole, versions, passages: passages + 1, end, ...(before && { before }) }
+  return (await tracer.traceFrom(passage, from, lines)).map(doubted)
+}
+
+/** A command that left a content which several files had is not the only one whose work it may be. */
+function doubted(line: TracedLine): TracedLine {
+  const { author } = line
+  if (author.by !== 'version' || author.version.command?.origin?.path !== '') return line
+  const why = 'it was copied by hand, and several versions had the same content'
+  return { author: { by: 'unknown', since: null, why, runIds: [author.version.runId ?? ''] }, passages: [] }
+}
+
+/** Where several files had the same content, only an author that all of them name is known. */
+function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
+  const [first] = all
+  if (first && !isCut && all.every(({ author }) => isSame(author, first.author))) return first
+  const runIds = all.flatMap(({ author }) => (author.by === 'version' ? (author.version.runId ?? []) : []))
+  const why = 'it was copied by hand, and several versions had the same content'
+  return { author: { by: 'unknown', since: null, why, runIds: [...new Set(runIds)] }, passages: [] }
+}
+
+function isSame(a: LineAuthor, b: LineAuthor): boolean {
+  if (a.by === 'version' && b.by === 'version') return a.version.runId === b.version.runId
+  return a.by === b.by && a.by !== 'unknown'
+}
+
+/** A version with lines of a text; a weak one has too few of them to be where it is from. */
+interface Alike {
+  version: FileVersion
+  isWeak: boolean
+}
+
+function maybeMoved(line: TracedLine | undefined): TracedLine {
+  const author = line?.author
+  const runIds = author?.by === 'version' ? [author.version.runId ?? ''] : []
+  const why = 'the file came there by hand, and another one had this line'
+  return { author: { by: 'unknown', since: null, why, runIds }, passages: [] }
+}
+
+/** Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. */
+async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
+  const lines = telling(text)
+  const found: Alike[] = []
+  let left = maxPresent
+  for (const { folder } of namesInFolders(place.path))
+    for (const name of await namesInFolder(rows, folder, maxNames)) {
+      const whole = join(folder, name.path)
+      if (whole === place.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
+      const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
+      const version = versions.findLast((each) => isEarlier(each, place) && each.undoneAt === null)
+      const bytes = version?.after ? await contents.get(version.after, version) : undefined
+      const old = telling((bytes && decodeText(bytes)) ?? '')
+      const shared = [...old].filter((line) => lines.has(line)).length
+      const isWeak = shared < minLines || shared < minShare * Math.min(old.size, lines.size)
+      if (version && shared > 0) found.push({ version, isWeak })
+    }
+  return found
+}
+
+/** Lines that say something. */
+function telling(text: string): Set<string> {
+  return new Set(linesIn(text).filter((line) => line.trim().length > 3))
+}

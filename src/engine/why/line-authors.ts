@@ -1,0 +1,266 @@
+import { join } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import { commandBetween, type FileVersion, type UnseenCommand, versionsOfFile } from '../../store/rows/file-versions.ts'
+import { readSteps } from '../../store/rows/steps.ts'
+import type { Reading } from '../../store/store.ts'
+import { namesInFolders } from '../files/file-author.ts'
+import { isPassedOver } from '../files/file-now.ts'
+import {
+  type LineMap,
+  type LineSpan,
+  lineBefore,
+  mapContents,
+  partSpans,
+  readLineMap,
+  spansOf,
+} from '../files/line-map.ts'
+import { Journal } from '../run/context/journal.ts'
+import type { FileContents } from './file-contents.ts'
+import { handOrigins } from './hand-origins.ts'
+import {
+  type FilePassage,
+  isBefore,
+  type LineAuthor,
+  maxVersions,
+  type Place,
+  type TracedLine,
+  type Tracer,
+} from './traced-line.ts'
+import { chainOf, type VersionNode } from './version-chain.ts'
+
+/** Max files that a line is followed through. */
+const maxPassages = 40
+
+/** Follows lines back through the versions of files. */
+export class LineTracer implements Tracer {
+  readonly rows: Reading
+  readonly contents: FileContents
+  readonly protect: ProtectedPlaces
+  readonly #journals = new Map<string, Journal | undefined>()
+  readonly #gaps = new Map<VersionNode, LineAuthor>()
+
+  constructor(rows: Reading, contents: FileContents, protect: ProtectedPlaces) {
+    this.rows = rows
+    this.contents = contents
+    this.protect = protect
+  }
+
+  /** Authors of these lines, counted from 0, of a file's content. */
+  async trace(file: Omit<Place, 'passages' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
+    const node = await chainOf(file.versions, (version) => this.isMade(version), file.end)
+    return this.#walk({ ...file, passages: 0 }, node, lines)
+  }
+
+  async traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]> {
+    const node = await chainOf(place.versions, (version) => this.isMade(version), place.end)
+    const traced = await this.#walk(place, node, lines)
+    return traced.map(({ author, passages }, at) => ({
+      author,
+      passages: [{ ...passage, line: (lines[at] ?? 0) + 1 }, ...passages],
+    }))
+  }
+
+  /** Versions of a file before another version; those that the same call left are not before it. */
+  async versionsBefore(path: string, than: FileVersion): Promise<FileVersion[]> {
+    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
+    return all.filter((version) => isBefore(version, than))
+  }
+
+  /** Whether a recorded change was made: only a call that succeeded proves it. */
+  async isMade({ runId, callId, command }: FileVersion): Promise<boolean | undefined> {
+    if (command || runId === null) return true
+    if (!this.#journals.has(runId)) {
+      const steps = await readSteps(this.rows, runId)
+      this.#journals.set(runId, steps.length === 0 ? undefined : new Journal(runId, steps))
+    }
+    return this.#journals.get(runId)?.isDone(callId ?? '')
+  }
+
+  async #walk(place: Place, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
+    const found = new Array<TracedLine | undefined>(lines.length).fill(undefined)
+    let open = spansOf(lines)
+    const close = (spans: readonly LineSpan[], author: LineAuthor) => {
+      for (const { asked, count } of spans) found.fill({ author, passages: [] }, asked, asked + count)
+    }
+    let here = place
+    for (let node = last; node && open.length > 0; node = node.parent) {
+      const left = open.flatMap(({ line, asked, count }) =>
+        Array.from({ length: this.#mayBeElsewhere(node as VersionNode) ? count : 0 }, (_, at) => ({
+          line: line + at,
+          asked: asked + at,
+        })),
+      )
+      const elsewhere = left.length === 0 ? undefined : await this.#elsewhere(here, node, left)
+      if (elsewhere) {
+        for (const [at, { asked }] of left.entries()) found[asked] = elsewhere[at]
+        break
+      }
+      if (node.via.kind === 'start') {
+        close(open, await this.#start(here, node))
+        break
+      }
+      const map = await this.#mapOf(node)
+      const { old, fresh } = partSpans(map ?? [], open)
+      if (fresh.length > 0) close(fresh, map ? await this.#authorOf(here, node) : lost(node))
+      open = old
+      const { path, versions, passages } = here
+      if (node.via.kind === 'version') here = { path, versions, passages, before: node.via.version }
+    }
+    return found.map((each) => each ?? { author: { by: 'before' }, passages: [] })
+  }
+
+  #mayBeElsewhere({ via, parent }: VersionNode): boolean {
+    if (via.kind === 'version') return originOf(via.version) !== undefined
+    return via.kind === 'start' || (parent?.hash ?? null) === null
+  }
+
+  /** The lines as another file had them, if they were moved or copied from there. */
+  async #elsewhere(
+    place: Place,
+    node: VersionNode,
+    open: readonly { line: number }[],
+  ): Promise<TracedLine[] | undefined> {
+    if (place.passages >= maxPassages) return undefined
+    const { via } = node
+    if (via.kind === 'version') return this.#moved(place, node, via.version, open)
+    if (!node.hash) return undefined
+    const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
+    return handOrigins(
+      this,
+      place,
+      node.hash,
+      open.map(({ line }) => line),
+      unmatched,
+    )
+  }
+
+  async #moved(
+    place: Place,
+    node: VersionNode,
+    version: FileVersion,
+    open: readonly { line: number }[],
+  ): Promise<TracedLine[] | undefined> {
+    const origin = originOf(version)
+    const { since = version.at } = version.command ?? {}
+    const map = origin && (await this.#mapOf(node))
+    if (!origin || !map) return undefined
+    const path = join(version.folder, origin.path)
+    const before = open.map(({ line }) => lineBefore(map, line))
+    const isGone = await this.#isRemovedBy(path, version)
+    const passage = { how: isGone ? ('moved' as const) : ('copied' as const), path, version }
+    const versions = await this.versionsBefore(path, version)
+    const end = { hash: origin.hash, at: since }
+    const from: Place = { path, versions, passages: place.passages + 1, end, before: version }
+    const lines = before.flatMap((line) => line ?? [])
+    const traced = await this.traceFrom(passage, from, lines)
+    const author = await this.#authorOf(place, node)
+    let next = 0
+    return before.map((line) => (line === undefined ? { author, passages: [] } : (traced[next++] as TracedLine)))
+  }
+
+  async #isRemovedBy(path: string, { runId, callId }: FileVersion): Promise<boolean> {
+    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
+    return all.some((each) => each.runId === runId && each.callId === callId && each.command && each.after === null)
+  }
+
+  /** Which lines are of the version before; undefined if the contents are not stored. */
+  async #mapOf(node: VersionNode): Promise<LineMap | undefined> {
+    const { via, parent, hash } = node
+    const version = via.kind === 'version' ? via.version : undefined
+    const origin = version && originOf(version)?.hash
+    if (origin === undefined && (parent?.hash ?? null) === null) return []
+    if (version && version.lineMap !== null && !(via.kind === 'version' && via.isUnread))
+      return readLineMap(version.lineMap)
+    const old = await this.#contentOf(origin ?? parent?.hash, origin === undefined ? parent : undefined)
+    const fresh = await this.#contentOf(hash, node)
+    return (old && fresh && mapContents(old, fresh)) ?? undefined
+  }
+
+  #contentOf(hash: string | null | undefined, node: VersionNode | undefined): Promise<Buffer | undefined> {
+    const via = node?.via
+    return hash
+      ? this.contents.get(hash, via?.kind === 'version' ? via.version : undefined)
+      : Promise.resolve(undefined)
+  }
+
+  /** Author of the lines that a version has and the one before it has not. */
+  async #authorOf(place: Place, node: VersionNode): Promise<LineAuthor> {
+    const { via } = node
+    if (via.kind === 'version')
+      return rivals(via.version, place.versions) ?? unread(node) ?? { by: 'version', version: via.version }
+    const known = this.#gaps.get(node)
+    if (known) return known
+    const author = await this.#gap(place, node)
+    this.#gaps.set(node, author)
+    return author
+  }
+
+  async #gap({ path, versions }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+    if (via.kind !== 'gap') return { by: 'outside' }
+    const { since, until, isUnclear } = via
+    if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
+    if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
+    const during = versions.find(({ command, at }) => command && command.since < until && at > since)
+    if (during?.runId) return unknown(since, 'a command ran at that time', [during.runId])
+    return (await this.#unseen(path, { since, until })) ?? { by: 'outside' }
+  }
+
+  async #start({ path, versions }: Place, node: VersionNode): Promise<LineAuthor> {
+    if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
+    if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
+    return (await this.#unseen(path, { since: 0, until: node.at })) ?? { by: 'before' }
+  }
+
+  /** Unknown if a command may have changed the file and no survey saw it. */
+  async #unseen(path: string, span: { since: Millis; until: Millis }): Promise<LineAuthor | undefined> {
+    const names = namesInFolders(path)
+    const command = await commandBetween(this.rows, names, span)
+    if (command) return unknown(span.since || command.at, 'a command may have changed the file unseen', [command.runId])
+    const ran = await this.#commandNear(path, span)
+    if (ran)
+      return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
+    return undefined
+  }
+
+  /** A command that ran in a folder of an ignored file. */
+  async #commandNear(path: string, span: { since: Millis; until: Millis }): Promise<UnseenCommand | undefined> {
+    for (const name of namesInFolders(path)) {
+      const command = await commandBetween(this.rows, [name], { ...span, any: true })
+      if (!command) continue
+      if (await isPassedOver({ ...name, protect: this.protect })) return command
+    }
+    return undefined
+  }
+}
+
+/** The file that a command moved or copied there, if it is known. */
+function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
+  return command?.origin?.path === '' ? undefined : command?.origin
+}
+
+function unknown(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {
+  return { by: 'unknown', since, why, runIds }
+}
+
+function lost({ parent, at }: VersionNode): LineAuthor {
+  return unknown(parent?.at ?? at, 'versions in between are missing')
+}
+
+function unread({ via, parent }: VersionNode): LineAuthor | undefined {
+  if (via.kind !== 'version' || !via.isUnread) return undefined
+  const { runId } = via.version
+  return unknown(parent?.at ?? null, 'its content before a command was not read', runId === null ? [] : [runId])
+}
+
+/** Of commands that ran at the same time, each may have made the change. */
+function rivals(version: FileVersion, versions: readonly FileVersion[]): LineAuthor | undefined {
+  const { command, at, runId } = version
+  if (!command) return undefined
+  const others = versions.filter(
+    (each) => each.command && each.runId !== runId && each.command.since < at && command.since < each.at,
+  )
+  if (others.length === 0) return undefined
+  const runIds = [...new Set([version, ...others].flatMap((each) => each.runId ?? []))]
+  return unknown(command.since, 'commands of several runs ran at that time', runIds)
+}

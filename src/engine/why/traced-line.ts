@@ -1,0 +1,64 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import { compareVersions, type FileVersion } from '../../store/rows/file-versions.ts'
+import type { Reading } from '../../store/store.ts'
+import type { FileContents } from './file-contents.ts'
+
+/** Max versions of a file that are followed; before them its lines have unknown authors. */
+export const maxVersions = 20_000
+
+/** Author of a line, as far as the rows prove it. */
+export type LineAuthor =
+  | { by: 'version'; version: FileVersion }
+  /** There before the first recorded version. */
+  | { by: 'before' }
+  /** Changed between two recorded versions, and by no command. */
+  | { by: 'outside' }
+  | { by: 'unknown'; since: Millis | null; why: string; runIds: string[] }
+
+/** A file that a line was in before it came to where it is. */
+export interface FilePassage {
+  how: 'moved' | 'copied' | 'moved by hand' | 'copied by hand'
+  /** Absolute path and line, counted from 1. */
+  path: string
+  line: number
+  /** The command's version. */
+  version?: FileVersion
+}
+
+export interface TracedLine {
+  author: LineAuthor
+  passages: FilePassage[]
+}
+
+/** A file whose lines are followed. */
+export interface Place {
+  path: string
+  versions: FileVersion[]
+  /** Number of files that were followed before. */
+  passages: number
+  end?: FileEnd
+  /** When the file itself was last changed, if it is there: what came later can explain nothing of it. */
+  changedAt?: Millis
+  /** The version whose origin this is: nothing that came later can explain it. */
+  before?: FileVersion
+}
+
+/** A file's content at a time. */
+type FileEnd = { hash: string | null; at: Millis } | undefined
+
+/** What follows lines through files. */
+export interface Tracer {
+  readonly rows: Reading
+  readonly contents: FileContents
+  readonly protect: ProtectedPlaces
+  /** Authors of lines, counted from 0, as a file had them before they came from there. */
+  traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>
+}
+
+/** Whether a version came before another one; what the same call left did not. */
+export function isBefore(version: FileVersion, than: FileVersion | undefined): boolean {
+  if (!than) return true
+  const isSameCall = version.runId === than.runId && version.callId === than.callId
+  return compareVersions(version, than) < 0 && !isSameCall
+}

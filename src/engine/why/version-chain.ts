@@ -1,0 +1,94 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { FileVersion } from '../../store/rows/file-versions.ts'
+
+/** A version of a file with the one that it came from. */
+export interface VersionNode {
+  /** Null for no file, empty for a content that was not read. */
+  hash: string | null
+  at: Millis
+  via: Via
+  parent?: VersionNode
+}
+
+/**
+ * How a version came about: it was there at first; a tool or a command left it; or nobody recorded it, which is `unclear` if
+ * even the version before is in doubt. `unread`: what the command started from was not read, or was changed meanwhile.
+ */
+type Via =
+  | { kind: 'start' }
+  | { kind: 'version'; version: FileVersion; isUnread?: true }
+  | { kind: 'gap'; since: Millis; until: Millis; isUnclear?: true }
+
+/** Whether a recorded change was made; undefined if that is no longer known. */
+type IsMade = (version: FileVersion) => Promise<boolean | undefined>
+
+/**
+ * The sequence of versions that led to a file's content, from all that was recorded, oldest first. An undo goes back to the
+ * version before the changes that it undid. A change that was recorded and never made is left out.
+ */
+export async function chainOf(
+  versions: readonly FileVersion[],
+  isMade: IsMade,
+  end: { hash: string | null; at: Millis } | undefined,
+): Promise<VersionNode | undefined> {
+  let node: VersionNode | undefined
+  let last: { version: FileVersion; from: VersionNode } | undefined
+  /** The node of this content: the current one, the one before a change that was not made, or one after a gap. */
+  const reach = async (hash: string | null, at: Millis): Promise<VersionNode> => {
+    if (!node) return { hash, at, via: { kind: 'start' } }
+    if (node.hash === hash) return node
+    const made = last && last.from.hash === hash ? await isMade(last.version) : true
+    if (last && made === false) return last.from
+    const gap: Via = { kind: 'gap', since: node.at, until: at, ...(made === undefined && { isUnclear: true as const }) }
+    return { hash, at, via: gap, parent: node }
+  }
+  for (const version of versions) {
+    const { before, after, at, command } = version
+    if (version.runId === null) {
+      node = (node && restored(node, after)) ?? (await reach(after, at))
+      last = undefined
+      continue
+    }
+    node = node && putBack(node, at)
+    const isDuring = command !== undefined && node !== undefined && before !== node.hash && node.at >= command.since
+    // Another change that was recorded while the command ran is what the survey saw.
+    if (isDuring && after === node?.hash) continue
+    const isUnread = node !== undefined && (isDuring || before === '')
+    const from: VersionNode = isUnread && node ? node : await reach(before, command?.since ?? at)
+    node = {
+      hash: after,
+      at,
+      via: { kind: 'version', version, ...(isUnread && { isUnread: true as const }) },
+      parent: from,
+    }
+    last = command ? undefined : { version, from }
+  }
+  node = node && putBack(node, end?.at ?? Number.MAX_SAFE_INTEGER)
+  return end ? reach(end.hash, end.at) : node
+}
+
+/** Changes that an undo found undone already: somebody had put the file back by hand. */
+function putBack(node: VersionNode, until: Millis): VersionNode {
+  const { via } = node
+  if (via.kind !== 'version' || via.version.undoneAt === null || via.version.undoneAt > until) return node
+  let first = node
+  while (first.parent && first.via.kind === 'version' && first.via.version.undoneAt !== null) first = first.parent
+  const at = via.version.undoneAt
+  return { hash: first.hash, at, via: { kind: 'gap', since: node.at, until: at }, parent: node }
+}
+
+/** The version before the changes that an undo has undone: as far back as only those lie in between. */
+function restored(node: VersionNode, hash: string | null): VersionNode | undefined {
+  let found: VersionNode | undefined
+  let nearest: VersionNode | undefined
+  let isOnlyUndone = true
+  for (let each: VersionNode | undefined = node; each; each = each.parent) {
+    if (each.hash === hash) {
+      nearest ??= each
+      if (isOnlyUndone) found = each
+    }
+    isOnlyUndone &&= each.via.kind === 'version' && each.via.version.undoneAt !== null
+    if (!isOnlyUndone && nearest) break
+  }
+  return found ?? nearest
+}

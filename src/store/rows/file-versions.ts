@@ -1,0 +1,215 @@
+import { join } from 'node:path'
+import type { Selectable } from 'kysely'
+import { sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import type { Touched } from '../../domain/tools/touched.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { changeFrom, type StoredFileChange } from './file-changes.ts'
+
+/** A file that a command changed, as the surveys around it saw it. */
+export interface CommandChange {
+  runId: string
+  callId: string
+  folder: string
+  path: string
+  /** Content hashes; null where there was no file, empty where it was not read. */
+  before: string | null
+  after: string | null
+  /** The file that it was moved or copied from; its path is empty where several files had this content. */
+  origin?: { path: string; hash: string }
+  lineMap: string | null
+  /** Start and end of the command. */
+  since: Millis
+  at: Millis
+}
+
+/** A version of a file: written by a tool, restored by an undo, or left by a command. */
+export interface FileVersion extends StoredFileChange {
+  /** Of a command. */
+  command?: { since: Millis; origin?: { path: string; hash: string } }
+  /** Newest tool change before it, then its number among commands: the order of all versions. */
+  order: readonly [change: number, command: number]
+}
+
+export async function recordCommandChange(tx: Tx, change: CommandChange): Promise<void> {
+  await tx.run(
+    insertCommandChange({
+      run_id: change.runId,
+      call_id: change.callId,
+      folder: change.folder,
+      path: change.path,
+      before_hash: change.before,
+      after_hash: change.after,
+      origin_path: change.origin?.path ?? null,
+      origin_hash: change.origin?.hash ?? null,
+      line_map: change.lineMap,
+      since: change.since,
+      at: change.at,
+    }),
+  )
+}
+
+/** A name that sessions know a file by: relative to their folder. */
+interface FileName {
+  folder: string
+  path: string
+}
+
+/** Newest versions of a file under all its names, oldest first. */
+export async function versionsOfFile(rows: Reading, names: readonly FileName[], limit: number): Promise<FileVersion[]> {
+  const found: FileVersion[] = []
+  for (const name of names) {
+    found.push(...(await rows.all(toolChanges({ ...name, limit }))).map(ofTool))
+    found.push(...(await rows.all(commandChanges({ ...name, limit }))).map(ofCommand))
+  }
+  return found.sort(compareVersions).slice(-limit)
+}
+
+/** Versions of any file that left this content, newest first. */
+export async function versionsWithContent(rows: Reading, hash: string, limit: number): Promise<FileVersion[]> {
+  const found = [
+    ...(await rows.all(toolContents({ hash, limit }))).map(ofTool),
+    ...(await rows.all(commandContents({ hash, limit }))).map(ofCommand),
+  ]
+  return found.sort(compareVersions).reverse().slice(0, limit)
+}
+
+/** Names of files of a folder that have versions, the last changed first. */
+export async function namesInFolder(rows: Reading, folder: string, limit: number): Promise<FileName[]> {
+  return (await rows.all(changedNames({ folder, limit }))).map(({ path }) => ({ folder, path }))
+}
+
+export function compareVersions(a: FileVersion, b: FileVersion): number {
+  return a.order[0] - b.order[0] || a.order[1] - b.order[1]
+}
+
+/** A command that may have changed a file unseen. */
+export interface UnseenCommand {
+  runId: string
+  at: Millis | null
+}
+
+/** Max ends of commands that are checked; of more, one may have changed the file. */
+const maxCommands = 5000
+
+/**
+ * A command of a folder, or of one above it, that changed a file between two times without a version, or may have: its
+ * outcome is unknown, its survey failed, or it was made before versions were recorded; with `any`, whichever ran there.
+ */
+export async function commandBetween(
+  rows: Reading,
+  names: readonly FileName[],
+  { since, until, any = false }: { since: Millis; until: Millis; any?: boolean },
+): Promise<UnseenCommand | undefined> {
+  let left = maxCommands
+  for (const { folder, path } of names) {
+    const ends = await rows.all(commandEnds({ folder, since, until, limit: any ? 1 : left + 1 }))
+    left -= ends.length
+    const found = ends.find(({ payload_json }) => any || mayChange(payload_json, join(folder, path)))
+    const end = found ?? (left < 0 ? ends.at(-1) : undefined)
+    if (end) return { runId: end.run_id, at: end.at }
+  }
+  return undefined
+}
+
+function mayChange(payload: string, whole: string): boolean {
+  const { touched, status } = JSON.parse(payload) as { touched?: Touched; status: string }
+  if (!touched) return status === 'unknown'
+  if ('unseen' in touched) return true
+  const { folder, created, changed, removed, more, unrecorded } = touched
+  if (unrecorded !== undefined) return unrecorded > 0
+  return more > 0 || [...created, ...changed, ...removed].some((path) => join(folder, path) === whole)
+}
+
+function ofTool(row: Selectable<Tables['file_changes']>): FileVersion {
+  return { ...changeFrom(row), order: [row.id, 0] }
+}
+
+function ofCommand(row: Selectable<Tables['command_changes']>): FileVersion {
+  const { origin_path: path, origin_hash: hash, since } = row
+  return {
+    id: row.id,
+    runId: row.run_id,
+    callId: row.call_id,
+    folder: row.folder,
+    path: row.path,
+    before: row.before_hash,
+    after: row.after_hash,
+    mode: null,
+    at: row.at,
+    undoneAt: null,
+    lineMap: row.line_map,
+    command: { since, ...(path !== null && hash !== null && { origin: { path, hash } }) },
+    order: [row.follows, row.id],
+  }
+}
+
+const insertCommandChange = statement((db, row: Omit<Tables['command_changes'], 'id' | 'follows'>) =>
+  raw(
+    db,
+    sql`INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, origin_path, origin_hash,
+          line_map, follows, since, at)
+        VALUES (${row.run_id}, ${row.call_id}, ${row.folder}, ${row.path}, ${row.before_hash}, ${row.after_hash},
+          ${row.origin_path}, ${row.origin_hash}, ${row.line_map},
+          coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at})`,
+  ),
+)
+
+const toolChanges = statement((db, arg: FileName & { limit: number }) =>
+  db
+    .selectFrom('file_changes')
+    .selectAll()
+    .where('folder', '=', arg.folder)
+    .where('path', '=', arg.path)
+    .orderBy('id', 'desc')
+    .limit(arg.limit),
+)
+
+const commandChanges = statement((db, arg: FileName & { limit: number }) =>
+  db
+    .selectFrom('command_changes')
+    .selectAll()
+    .where('folder', '=', arg.folder)
+    .where('path', '=', arg.path)
+    .orderBy('id', 'desc')
+    .limit(arg.limit),
+)
+
+const toolContents = statement((db, arg: { hash: string; limit: number }) =>
+  db.selectFrom('file_changes').selectAll().where('after_hash', '=', arg.hash).orderBy('id', 'desc').limit(arg.limit),
+)
+
+const commandContents = statement((db, arg: { hash: string; limit: number }) =>
+  db
+    .selectFrom('command_changes')
+    .selectAll()
+    .where('after_hash', '=', arg.hash)
+    .orderBy('id', 'desc')
+    .limit(arg.limit),
+)
+
+const changedNames = statement((db, arg: { folder: string; limit: number }) =>
+  raw<{ path: string }>(
+    db,
+    sql`SELECT path FROM (
+          SELECT path, max(at) AS at FROM file_changes WHERE folder = ${arg.folder} GROUP BY path
+          UNION ALL
+          SELECT path, max(at) AS at FROM command_changes WHERE folder = ${arg.folder} GROUP BY path
+        ) AS changed GROUP BY path ORDER BY max(at) DESC LIMIT ${arg.limit}`,
+  ),
+)
+
+const commandEnds = statement((db, arg: { folder: string; since: number; until: number; limit: number }) =>
+  db
+    .selectFrom('steps')
+    .select(['run_id', 'payload_json', 'at'])
+    .where('touched_folder', 'is not', null)
+    .where('touched_folder', '=', arg.folder)
+    .where('at', '>=', arg.since)
+    .where('at', '<=', arg.until)
+    .orderBy('at')
+    .limit(arg.limit),
+)

@@ -1,0 +1,101 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { useFolder } from '../../api/folder.ts'
+import { get } from '../../api/request.ts'
+import type { AgentLine, Pins, Profile, Registry } from '../../api/wire.ts'
+import { buttonLook } from '../../parts/button.tsx'
+import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
+import { Page, Section } from '../../parts/page.tsx'
+import { withoutBidi } from '../../text/safe-text.ts'
+import styles from './agents.module.css'
+
+/** The agents that can be given work here, their profiles, and which profile counts where. */
+export default function Agents(): ReactNode {
+  const folder = useFolder()
+  const agents = useQuery({
+    queryKey: ['agents', folder],
+    queryFn: ({ signal }) => get<{ agents: AgentLine[] }>('/v1/agents', { folder }, signal),
+  })
+  const registry = useQuery({
+    queryKey: ['agents', 'registry'],
+    queryFn: ({ signal }) => get<Registry>('/v1/agents/registry', {}, signal),
+  })
+  const profiles = useQuery({
+    queryKey: ['agents', 'profiles'],
+    queryFn: ({ signal }) => get<{ profiles: Profile[] }>('/v1/profiles', {}, signal),
+  })
+  const entries = new Map(registry.data?.registry.agents.map((entry) => [entry.agentId.slice(1), entry]))
+  const byId = new Map(profiles.data?.profiles.map((profile) => [profile.id, profile]))
+  return (
+    <Page
+      title="Agents"
+      actions={
+        <Link href="/agents/registry" className={buttonLook()}>
+          Edit the registry
+        </Link>
+      }
+    >
+      {agents.isPending && <Loading />}
+      {agents.error && <Failure error={agents.error} onRetry={() => agents.refetch()} />}
+      {agents.data?.agents.length === 0 && <EmptyState title="No agents">Make one: heddle agents new</EmptyState>}
+      <ul className={styles['agents']}>
+        {agents.data?.agents.map(({ name, description, tags }) => {
+          const entry = entries.get(name)
+          const profile = entry && byId.get(entry.profileId)
+          return (
+            <li key={name} className={styles['agent']}>
+              <span className={styles['name']}>@{withoutBidi(name)}</span>
+              <span>{withoutBidi(description)}</span>
+              <span className={styles['facts']}>
+                {profile && (
+                  <span className="mono">
+                    {withoutBidi(profile.id)}, version {profile.version}: {profileWords(profile)}
+                  </span>
+                )}
+                {!entry && <span>{builtIn.has(name) ? 'always there' : 'has only a file'}</span>}
+                {tags.map((tag) => (
+                  <span key={tag} className={styles['tag']}>
+                    {withoutBidi(tag)}
+                  </span>
+                ))}
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+      <EffectivePins folder={folder} />
+    </Page>
+  )
+}
+
+const builtIn = new Set(['coordinator', 'general'])
+
+/** What a profile fixes, in words. */
+function profileWords({ id: _, version: __, updatedAt: ___, updatedBy: ____, ...value }: Profile): string {
+  const fixed = Object.entries(value).flatMap(([name, setting]) => {
+    const text = JSON.stringify(setting)
+    return text === undefined || text === '{}' || text === '[]' ? [] : [`${name} ${text}`]
+  })
+  return fixed.length === 0 ? 'default model and tools' : withoutBidi(fixed.join(', '))
+}
+
+/** Which profile counts in this folder, and why. */
+function EffectivePins({ folder }: { folder: string }): ReactNode {
+  const { data } = useQuery({
+    queryKey: ['agents', 'pins', folder],
+    queryFn: ({ signal }) => get<Pins>('/v1/pins', { folder }, signal),
+  })
+  if (!data) return null
+  return (
+    <Section title="What is pinned here">
+      <p className="small">{withoutBidi(data.why)}</p>
+      {data.pins.map(({ scope, id, profileId, agentId, effective, why }) => (
+        <p key={`${scope}-${id}`} className="small">
+          <span className="mono">{withoutBidi(agentId ?? profileId)}</span> for {scope} {withoutBidi(id)}:{' '}
+          {effective ? 'counts' : 'does not count'}, {withoutBidi(why)}
+        </p>
+      ))}
+    </Section>
+  )
+}
