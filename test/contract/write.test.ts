@@ -119,6 +119,27 @@ describe.each(databases)('write on %s', (database) => {
     expect(await stored()).toEqual(['a'])
   })
 
+  test('fails with a statement that was only sent, whatever follows it', async () => {
+    const { store, stored } = await newStore()
+    const send = (tx: Tx, name: string) => tx.send(tx.build.insertInto('prompts').values({ hash: name, text: '' }))
+    await store.write('append', async (tx) => {
+      send(tx, 'a')
+      expect(await notes(tx)).toEqual(['a'])
+    })
+    const last = async (tx: Tx) => {
+      await note(tx, 'b')
+      send(tx, 'a')
+    }
+    const followed = async (tx: Tx) => {
+      send(tx, 'a')
+      await note(tx, 'b').catch(() => undefined)
+      return 'well'
+    }
+    for (const body of [last, followed])
+      await expect(store.write('append', body)).rejects.toMatchObject({ code: 'constraint_unique' })
+    expect(await stored()).toEqual(['a'])
+  })
+
   test.for(['ended well', 'failed'])('revokes the tx of a body that %s', async (end) => {
     const { store, stored } = await newStore()
     const kept = gate<Tx>()
