@@ -5,7 +5,7 @@ import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
 /** A step to store. `touchedFolder` is the folder in which the call that it ends changed files, or may have. */
-export interface NewStep extends Step {
+interface NewStep extends Step {
   touchedFolder?: string | null
 }
 
