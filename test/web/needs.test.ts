@@ -38,7 +38,10 @@ describe('what needs you', () => {
     await page.getByText('This is no longer what you saw').waitFor()
     await page.keyboard.press('1')
     await page.getByRole('button', { name: 'Show what it is now' }).click()
-    await card.getByText(/1 summarise .*@code-review/).first().waitFor()
+    await card
+      .getByText(/1 summarise .*@code-review/)
+      .first()
+      .waitFor()
     await card.getByRole('button', { name: 'No…' }).click()
     await card.getByLabel(/Why not/).fill('too much')
     await card.getByRole('button', { name: 'Do not allow it' }).click()
