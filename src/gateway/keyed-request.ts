@@ -32,5 +32,7 @@ export function keyedRequest(c: HttpContext, route: Route, fields: Fields): Requ
 }
 
 function hashOfRequest({ verb, path }: Route, fields: Fields): string {
-  return createHash('sha256').update(`${verb} ${path}\n${JSON.stringify(fields)}`).digest('hex')
+  return createHash('sha256')
+    .update(`${verb} ${path}\n${JSON.stringify(fields)}`)
+    .digest('hex')
 }

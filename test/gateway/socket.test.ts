@@ -46,7 +46,7 @@ test('in a home whose path is too long for a socket it is in the directory priva
   expect(gateway.server.path.length).toBeLessThan(100)
   const found = lstatSync(gateway.server.path)
   expect(found.mode & 0o777).toBe(0o600)
-  expect(await findDaemon(gateway.runFolder, { clock: systemClock })).toMatchObject({ socket: gateway.server.path })
+  expect(await findDaemon(gateway.runFolder, { clock: systemClock })).toMatchObject({ place: gateway.server.path })
   const { path } = gateway.server
   await gateway.remove()
   expect(existsSync(path) || existsSync(join(path, '..'))).toBe(false)

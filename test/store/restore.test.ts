@@ -14,7 +14,7 @@ import { insertToken, listTokens, revokeToken, revokeTokensOf } from '../../src/
 import { insertUser } from '../../src/store/rows/access/users.ts'
 import { followEvents, pruneEvents, readEvents } from '../../src/store/rows/events.ts'
 import { costSince, reserveUsage, settleUsage } from '../../src/store/rows/usage.ts'
-import { usageBy } from '../../src/store/rows/usage-lists.ts'
+import { usageBy } from '../../src/store/rows/lists/usage-lists.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Store } from '../../src/store/store.ts'
 import { expectSound } from '../contract/whole.ts'

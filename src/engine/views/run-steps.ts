@@ -1,7 +1,7 @@
 import type { RunStep, RunSteps } from '../../api/views/run.ts'
 import type { Step } from '../../domain/run.ts'
+import { callsOfRun } from '../../store/rows/lists/usage-lists.ts'
 import { readSteps } from '../../store/rows/steps.ts'
-import { callsOfRun } from '../../store/rows/usage-lists.ts'
 import type { Reading } from '../../store/store.ts'
 import type { BegunStep, CompactStep, EndedStep, ReplyStep, SteerStep } from '../run/context/journal.ts'
 import { cutValue } from '../turns/windows.ts'

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Millis } from '../../domain/clock.ts'
-import { type CallSum, type Spending, spendingOf, trialKinds } from '../../domain/spending.ts'
-import { raw } from '../raw.ts'
-import type { Reading } from '../store.ts'
-import type { OwnedBy } from './access/own-sessions.ts'
-import type { PageQuery } from './session-lists.ts'
-import { callSums } from './usage.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import { type CallSum, type Spending, spendingOf, trialKinds } from '../../../domain/spending.ts'
+import { raw } from '../../raw.ts'
+import type { Reading } from '../../store.ts'
+import type { OwnedBy } from '../access/own-sessions.ts'
+import type { PageQuery } from '../session-lists.ts'
+import { callSums } from '../usage.ts'
 
 /** Which calls a report is about. */
 interface UsageScope extends OwnedBy {
