@@ -48,7 +48,7 @@ export async function openHome({
       memory: { ...config.memory, narratives: false },
       engine: { ...config.engine, maxRunning: atOnce },
       agents: { ...config.agents, maxConcurrent: atOnce },
-      budgets: { ...config.budgets, perRequest: { usd: 1e6, tokens: 1e12, steps: 200 }, perDay: { usd: 1e6 } },
+      budgets: { ...config.budgets, perRequest: { usd: 1e6, tokens: 1e12, steps: 1e6 }, perDay: { usd: 1e6 } },
       tools: {
         ...config.tools,
         subagents: {

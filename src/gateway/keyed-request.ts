@@ -6,7 +6,7 @@ import type { Fields, Route } from './routes/route.ts'
 /** A request with the key by which its sender names it, if it has one. */
 interface RequestWithKey {
   key: string | undefined
-  /** Hash of route and fields: the same request, however its JSON is written. */
+  /** Hash of route and fields: the same request, however its JSON is written. Empty without a key. */
   hash: string
   fields: Fields
   isRepeatable: boolean
@@ -28,6 +28,9 @@ export function keyedRequest(c: HttpContext, route: Route, fields: Fields): Requ
   const own = isRepeatable && typeof fields['dedupeKey'] === 'string' ? fields['dedupeKey'] : undefined
   const key = route.verb === 'GET' || route.key !== 'kept' ? undefined : (header ?? own)
   const known = isRepeatable && key !== undefined ? { dedupeKey: key, ...fields } : fields
-  const hash = createHash('sha256').update(`${route.verb} ${route.path}\n${JSON.stringify(known)}`)
-  return { key, hash: hash.digest('hex'), fields: known, isRepeatable }
+  return { key, hash: key === undefined ? '' : hashOfRequest(route, known), fields: known, isRepeatable }
+}
+
+function hashOfRequest({ verb, path }: Route, fields: Fields): string {
+  return createHash('sha256').update(`${verb} ${path}\n${JSON.stringify(fields)}`).digest('hex')
 }

@@ -114,6 +114,28 @@ describe('the page', () => {
     expect(rows).toHaveLength(2 + 4)
   })
 
+  test('a line that was moved shows the command, the file it was in and who wrote it there', () => {
+    const chain = [
+      link('file', 'lib/core.py:2', 'asked about'),
+      link('run', 'aaaaaa', 'moved by', { tool: 'exec', at: '2026-06-30T14:02:11.000Z' }),
+      link('file', 'app.py:2', 'moved from'),
+      link('run', 'bbbbbb', 'written by', { tool: 'edit_file', at: '2026-06-30T13:02:11.000Z' }),
+      link('turn', 'cccccc', 'you said', { title: 'go' }),
+    ]
+    const file = { path: 'lib/core.py', line: 2, text: 'x = 1', lines: 9, writers: [], others: 4 }
+    expect(page({ chain, file })).toEqual([
+      'lib/core.py:2  "x = 1"',
+      `  moved by    exec in run:aaaaaa${' '.repeat(32)}2026-06-30 14:02`,
+      '  moved from  app.py:2',
+      `  written by  edit_file in run:bbbbbb${' '.repeat(27)}2026-06-30 13:02`,
+      '  you said    turn:cccccc              "go"',
+    ])
+    const whole = { path: 'lib/core.py', lines: 9, writers: [], others: 4, unknown: 5 }
+    expect(page({ chain: [link('file', 'lib/core.py', 'asked about')], file: whole })).toEqual([
+      'lib/core.py  9 lines: 4 not by heddle, 5 unknown',
+    ])
+  })
+
   test('results that woke a run together are named, another day has its date, and the rest is counted', () => {
     const chain = [
       link('turn', 'dddddd', 'asked about'),

@@ -150,6 +150,8 @@ function newFollower(store: Store, cursor?: string) {
   }
 }
 
-function happen(tx: Tx, subject: string): Promise<void> {
-  return recordEvent(tx, { at: 1, kind: 'turn.added', subject, payload: {}, scope: null })
+async function happen(tx: Tx, subject: string): Promise<void> {
+  await recordEvent(tx, { at: 1, kind: 'turn.added', subject, payload: {}, scope: null })
+  // The event is only sent: an answer to what follows shows that it has its number.
+  await tx.first(tx.build.selectFrom('events').select('seq').limit(1))
 }

@@ -21,7 +21,10 @@ describe('a chat', () => {
     await send(page, 'survey and report per part')
     const asked = page.getByRole('article', { name: /^Approval/ })
     await asked.getByText('asks to use run_project').waitFor()
-    expect(await page.title()).toBe('(1) main · heddle')
+    // The words of a reply stand before the calls that it made, also after a reload.
+    const answer = page.getByRole('article', { name: 'Answer under way' })
+    await expect.poll(() => answer.textContent(), { timeout: 20_000 }).toMatch(/has 6 tasks.*wait\d/s)
+    await page.waitForFunction(() => document.title === '(1) main · heddle')
     await asked.getByRole('button', { name: 'Allow once' }).click()
     await asked.getByText('asks to use write_file').waitFor()
     expect(await asked.textContent()).toContain('+## src/api')

@@ -15,10 +15,10 @@ export function prompts(
   /** Size of the last prompt, by agent. */
   const bytes = new Map<string, number>()
   return {
-    async prompt({ run, session: { folder }, actor, threadPrompt }) {
+    async prompt({ run, session, actor, threadPrompt }) {
       const { role, persona, access, policies, profilePrompt } = actor
       const files = await identityFiles()
-      const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, run)) : undefined
+      const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, run, session)) : undefined
       const shown = { role, isChild: run.depth > 0, tools: run.effectiveTools }
       const text = systemPrompt({
         ...shown,
@@ -28,7 +28,9 @@ export function prompts(
         profilePrompt,
         threadPrompt,
         // Reading agent files has a cost.
-        agents: seesAgents(shown) ? listAgents(policies.agents, agentsWithin(agents.list(folder), run.ceiling)) : [],
+        agents: seesAgents(shown)
+          ? listAgents(policies.agents, agentsWithin(agents.list(session.folder), run.ceiling))
+          : [],
         subagent,
       })
       bytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))

@@ -45,13 +45,14 @@ function heading(first: WhyLink, file: FileWhy | undefined): string {
   return `${printable(first.id)}${file ? shares(file) : ''}`
 }
 
-/** `  61 lines: 50 by run:7k3d @writer, 11 not by heddle`. */
-function shares({ lines, writers, others }: FileWhy): string {
+/** `  61 lines: 50 by run:7k3d @writer, 9 not by heddle, 2 unknown`. */
+function shares({ lines, writers, others, unknown = 0 }: FileWhy): string {
   if (lines === null) return ''
   const parts = writers.map(
     (writer) => `${writer.lines} by run:${tail(writer.runId)}${writer.agent ? ` @${printable(writer.agent)}` : ''}`,
   )
-  const all = [...parts, ...(others > 0 ? [`${others} not by heddle`] : [])]
+  const rest = [...(others > 0 ? [`${others} not by heddle`] : []), ...(unknown > 0 ? [`${unknown} unknown`] : [])]
+  const all = [...parts, ...rest]
   return `  ${lines} ${lines === 1 ? 'line' : 'lines'}${all.length > 0 ? `: ${all.join(', ')}` : ''}`
 }
 
@@ -105,6 +106,8 @@ function rowOf(link: WhyLink): Row {
       }
     case 'result':
       return { label: labelOf(link.how), what: nameOf(link), beside: who }
+    case 'file':
+      return { label: labelOf(link.how), what: nameOf(link), beside: '' }
     default: {
       const gone = link.missing ? 'MISSING, but it began with ' : ''
       return { label: labelOf(link.how), what: nameOf(link), beside: `${gone}${quoted(printable(link.title))}` }

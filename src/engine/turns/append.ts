@@ -126,6 +126,8 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
   }
   await insertSegment(tx, { id: session.segmentId, below })
   await insertSession(tx, session)
+  // The run that it is made for names it.
+  if (kind === 'agent') return session
   await recordEvent(tx, {
     at: start.now,
     kind: 'session.created',

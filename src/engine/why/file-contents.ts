@@ -1,5 +1,5 @@
 import { contentOf } from '../../store/rows/file-changes.ts'
-import type { FileVersion } from '../../store/rows/file-versions.ts'
+import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
 import { editText } from '../../tools/files/edit-text.ts'

@@ -10,7 +10,7 @@ import type { EndedStep } from '../run/context/journal.ts'
 /** Max files compared with the disk; the rest counts as unknown. */
 const maxCompared = 64
 
-/** Files that a run read, relative to its folder, with the hash of each at that time. */
+/** Files that a run read, relative to its folder, each with the hash that it knew last; null if that is unknown. */
 export interface Reads {
   folder: string
   seen: Map<string, string | null>
@@ -20,12 +20,18 @@ export async function readsOf(rows: Reading, runId: string): Promise<Reads | und
   const run = await findRun(rows, runId)
   const [session] = run?.sessionId ? await findSessions(rows, { id: run.sessionId }) : []
   if (!session) return undefined
-  const seen = (await readSteps(rows, runId)).flatMap(({ kind, payload }) => {
-    const { name, status, seen: files = [] } = payload as EndedStep
-    return kind === 'ended' && name === 'read_file' && status === 'ok' ? files : []
-  })
-  if (seen.length === 0) return undefined
-  return { folder: session.folder, seen: new Map(seen.map(({ path, sha256 }) => [path, sha256])) }
+  const seen = new Map<string, string | null>()
+  for (const { kind, payload } of await readSteps(rows, runId)) {
+    if (kind !== 'ended') continue
+    const { name, status, seen: files = [], touched } = payload as EndedStep
+    // What the run wrote into a file that it had read is what it knew of it last.
+    for (const { path, sha256 } of status === 'ok' ? files : [])
+      if (name === 'read_file' || seen.has(path)) seen.set(path, sha256)
+    // A command of its own changed it: nobody has looked at it since.
+    for (const path of touched && 'changed' in touched ? [...touched.changed, ...touched.removed] : [])
+      if (seen.has(path)) seen.set(path, null)
+  }
+  return seen.size === 0 ? undefined : { folder: session.folder, seen }
 }
 
 /** Compares files that were read with the disk. */

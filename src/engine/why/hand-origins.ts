@@ -5,7 +5,7 @@ import {
   namesInFolder,
   versionsOfFile,
   versionsWithContent,
-} from '../../store/rows/file-versions.ts'
+} from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { hasEntry } from '../files/file-now.ts'
@@ -151,9 +151,10 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
       const version = versions.findLast((each) => isEarlier(each, place) && each.undoneAt === null)
       const bytes = version?.after ? await contents.get(version.after, version) : undefined
       const old = telling((bytes && decodeText(bytes)) ?? '')
-      const shared = [...old].filter((line) => lines.has(line)).length
-      const isWeak = shared < minLines || shared < minShare * Math.min(old.size, lines.size)
-      if (version && shared > 0) found.push({ version, isWeak })
+      const shared = [...old].filter((line) => lines.has(line))
+      const isShort = shared.length < minLines || shared.join('').length < minLetters
+      const isWeak = isShort || shared.length < minShare * Math.min(old.size, lines.size)
+      if (version && shared.length > 0) found.push({ version, isWeak })
     }
   return found
 }

@@ -1,7 +1,12 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import { commandBetween, type FileVersion, type UnseenCommand, versionsOfFile } from '../../store/rows/file-versions.ts'
+import {
+  commandBetween,
+  type FileVersion,
+  type UnseenCommand,
+  versionsOfFile,
+} from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { namesInFolders } from '../files/file-author.ts'

@@ -1,6 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import { compareVersions, type FileVersion } from '../../store/rows/file-versions.ts'
+import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import type { FileContents } from './file-contents.ts'
 

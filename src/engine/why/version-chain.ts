@@ -1,5 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
-import type { FileVersion } from '../../store/rows/file-versions.ts'
+import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 
 /** A version of a file with the one that it came from. */
 export interface VersionNode {

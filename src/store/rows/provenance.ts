@@ -32,11 +32,6 @@ export async function keepsEventsSince(rows: Reading, at: Millis): Promise<boole
   return oldest !== undefined && oldest.at <= at
 }
 
-/** Tool calls that a run started, without their outputs, which make up most of a journal. */
-export async function startedCalls(rows: Reading, runId: string): Promise<unknown[]> {
-  return (await rows.all(startedBy({ runId }))).map(({ payload_json }) => JSON.parse(payload_json))
-}
-
 /** Id of the oldest of the newest `count` runs from this id on; undefined if there are fewer. */
 export async function nthNewestRunId(rows: Reading, from: string, count: number): Promise<string | undefined> {
   return (await rows.first(nthNewest({ from, skip: count - 1 })))?.id
@@ -71,15 +66,6 @@ const ofTask = statement((db, arg: { taskId: number }) =>
 
 const after = statement((db, arg: { taskId: number }) =>
   db.selectFrom('task_edges').select('task_id').where('needs_id', '=', arg.taskId).orderBy('task_id'),
-)
-
-const startedBy = statement((db, arg: { runId: string }) =>
-  db
-    .selectFrom('steps')
-    .select('payload_json')
-    .where('run_id', '=', arg.runId)
-    .where('kind', '=', sql.lit('begun'))
-    .orderBy('seq'),
 )
 
 const nthNewest = statement((db, arg: { from: string; skip: number }) =>

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Step } from '../../domain/run.ts'
 import type { ToolCall, ToolCallEntry } from '../../domain/turn.ts'
 import { statement, statementOfRows } from '../statement.ts'
@@ -5,7 +6,7 @@ import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
 /** A step to store. `touchedFolder` is the folder in which the call that it ends changed files, or may have. */
-export interface NewStep extends Step {
+interface NewStep extends Step {
   touchedFolder?: string | null
 }
 
@@ -20,6 +21,12 @@ export function insertSteps(tx: Tx, steps: readonly NewStep[]): void {
 /** A run's journal, oldest first. */
 export async function readSteps(rows: Reading, runId: string): Promise<Step[]> {
   return (await rows.all(ofRun({ runId }))).map(stepFrom)
+}
+
+/** Payloads of the calls that a run began with this id in them: at least that call's, if it began it. */
+export async function callsLike(rows: Reading, runId: string, callId: string): Promise<unknown[]> {
+  const like = `%"id":${JSON.stringify(callId).replace(/[\\%_]/g, '\\$&')}%`
+  return (await rows.all(begunLike({ runId, like }))).map(({ payload_json }) => JSON.parse(payload_json))
 }
 
 export function stepFrom(row: Tables['steps']): Step {
@@ -41,6 +48,17 @@ export function toolCallsOf(entries: ToolCallEntry[], steps: Step[]): ToolCall[]
 
 const ofRun = statement((db, arg: { runId: string }) =>
   db.selectFrom('steps').selectAll().where('run_id', '=', arg.runId).orderBy('seq'),
+)
+
+// Compared as text: a run may have begun a thousand calls, and each of its children asks for its own.
+const begunLike = statement((db, arg: { runId: string; like: string }) =>
+  db
+    .selectFrom('steps')
+    .select('payload_json')
+    .where('run_id', '=', arg.runId)
+    .where('kind', '=', sql.lit('begun'))
+    .where(sql<boolean>`payload_json LIKE ${arg.like} ESCAPE '\\'`)
+    .orderBy('seq'),
 )
 
 const inserts = statementOfRows((db, rows: Tables['steps'][]) =>

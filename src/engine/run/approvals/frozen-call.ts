@@ -6,7 +6,7 @@ import { isUntrusted, type Label } from '../../../domain/label.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import type { OwnChanges } from '../../../domain/tools/tool.ts'
 import { baselineOf } from '../../../store/rows/approvals.ts'
-import { changesInFolder } from '../../../store/rows/folder-changes.ts'
+import { changesInFolder } from '../../../store/rows/files/folder-changes.ts'
 import { changedSincePreview, coverageOf, previewCall, type ReadyCall } from '../../../tools/call.ts'
 import type { ActiveRun } from '../active-run.ts'
 

@@ -10,7 +10,7 @@ import { State, stateOfRun } from '../../parts/state.tsx'
 import { StepList } from '../../parts/step-list.tsx'
 import { formatDuration } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
-import { doingOf } from '../../text/preview.ts'
+import { doingOf, previewOf } from '../../text/preview.ts'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './live-request.module.css'
@@ -61,12 +61,7 @@ function RunningAnswer({ run }: { run: RunLine }): ReactNode {
   const isStored = steps.some((step) => text !== undefined && step.text?.startsWith(text.text.trimEnd()))
   return (
     <article className={words['turn']} aria-label="Answer under way" aria-busy="true">
-      {data && data.asked !== '' && (
-        <div className={words['you']}>
-          <p className={words['who']}>you</p>
-          <PlainWords text={data.asked} isSerif />
-        </div>
-      )}
+      {data && data.asked !== '' && <Asked text={data.asked} />}
       <div className={words['answer']}>
         <p className={words['who']}>@{run.agent ?? 'coordinator'}</p>
         <StepList steps={steps} />
@@ -80,6 +75,22 @@ function RunningAnswer({ run }: { run: RunLine }): ReactNode {
         </p>
       </div>
     </article>
+  )
+}
+
+/** What is answered: a person's words, or the report that woke the session. */
+function Asked({ text }: { text: string }): ReactNode {
+  if (text.startsWith('[agent_result:'))
+    return (
+      <p className={words['report']}>
+        <span className={words['who']}>reported</span> {previewOf(text)}
+      </p>
+    )
+  return (
+    <div className={words['you']}>
+      <p className={words['who']}>you</p>
+      <PlainWords text={text} isSerif />
+    </div>
   )
 }
 

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
-import type { Millis } from '../../domain/clock.ts'
-import type { Touched } from '../../domain/tools/touched.ts'
-import { raw } from '../raw.ts'
-import { statement } from '../statement.ts'
-import type { Reading, Tx } from '../store.ts'
-import type { Tables } from '../tables.ts'
-import { changeFrom, type StoredFileChange } from './file-changes.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import type { Touched } from '../../../domain/tools/touched.ts'
+import { raw } from '../../raw.ts'
+import { statement } from '../../statement.ts'
+import type { Reading, Tx } from '../../store.ts'
+import type { Tables } from '../../tables.ts'
+import { changeFrom, type StoredFileChange } from '../file-changes.ts'
 
 /** A file that a command changed, as the surveys around it saw it. */
 export interface CommandChange {

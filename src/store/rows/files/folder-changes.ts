@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path'
-import type { Millis } from '../../domain/clock.ts'
-import type { HiddenChanges, Touched } from '../../domain/tools/touched.ts'
-import { statement } from '../statement.ts'
-import type { Reading } from '../store.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import type { HiddenChanges, Touched } from '../../../domain/tools/touched.ts'
+import { statement } from '../../statement.ts'
+import type { Reading } from '../../store.ts'
 
 /** A file that a run changed, or a command that may have changed any file. */
 export interface FolderChange {
