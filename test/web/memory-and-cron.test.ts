@@ -21,7 +21,7 @@ describe('memory', () => {
     expect(await axeFindings(page)).toEqual([])
     await page.getByRole('button', { name: 'Forget…' }).click()
     await page.getByRole('button', { name: 'Forget it' }).click()
-    await page.getByText('the port is 9443').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'the port is 9443' }).waitFor({ state: 'detached' })
     await page.close()
   })
 })
