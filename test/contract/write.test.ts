@@ -133,7 +133,6 @@ describe.each(databases)('write on %s', (database) => {
     const followed = async (tx: Tx) => {
       send(tx, 'a')
       await note(tx, 'b').catch(() => undefined)
-      return 'well'
     }
     for (const body of [last, followed])
       await expect(store.write('append', body)).rejects.toMatchObject({ code: 'constraint_unique' })

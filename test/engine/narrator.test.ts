@@ -385,12 +385,8 @@ describe.each(databases)('where a talk stands on %s', (database) => {
     }
     await office.stop()
     const worker = await startWorker(own, { locks: testLocks(), pid: 2, onError: (error) => troubles.push(error) })
-    const telling = startNarrator(own, {
-      submit: worker.submit,
-      model: 'small',
-      cancel: async () => undefined,
-      onError: () => undefined,
-    })
+    const quiet = { cancel: async () => undefined, onError: () => undefined }
+    const telling = startNarrator(own, { submit: worker.submit, model: 'small', ...quiet })
     narrators.push(telling)
     await office.ask(long)
     await telling.whenIdle(office.folder, never)
