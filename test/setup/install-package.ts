@@ -19,7 +19,17 @@ export function installPackage(directory: string): string {
 function pack(directory: string): void {
   const copy = join(directory, 'workshop')
   mkdirSync(copy)
-  const names = ['package.json', 'agents', 'bin', 'src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE']
+  const names = [
+    'package.json',
+    'agents',
+    'bin',
+    'src',
+    'web',
+    'scripts',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'LICENSE',
+  ]
   for (const name of names) cpSync(join(root, name), join(copy, name), { recursive: true })
   // Not as a link: npm packs what lies there.
   const copied = spawnSync('cp', ['-al', join(root, 'node_modules'), join(copy, 'node_modules')])

@@ -61,7 +61,8 @@ async function copyRows(tx: Tx, database: Database, table: string, rows: Record<
       tx.build,
       database === 'sqlite'
         ? sql`SELECT name FROM pragma_table_info(${table})`
-        : sql`SELECT column_name AS name FROM information_schema.columns WHERE table_name = ${table}`,
+        : sql`SELECT column_name AS name FROM information_schema.columns 
+              WHERE table_name = ${table} AND table_schema = current_schema()`,
     ),
   )
   for (const row of rows) {

@@ -14,7 +14,8 @@ describe.each(databases)('the state of a run on %s', (database) => {
       const run = runIn(from, newId())
       await store.write('submit', (tx) => insertRun(tx, run))
       const moving = store.write('step', (tx) => move(tx, run, to))
-      if (runMoves[from].includes(to)) await moving
+      // A claim looks at the state of the row that it has locked, and needs no answer to its assignment.
+      if (runMoves[from].includes(to) || to === 'running') await moving
       else await expect(moving, `${from} → ${to}`).rejects.toThrow(`cannot change to ${to} from its current state`)
       const after = await store.read((rows) => findRun(rows, run.id))
       expect(after?.state).toBe(runMoves[from].includes(to) ? to : from)

@@ -19,15 +19,31 @@ export function listAgents(
   entries: readonly AgentEntry[],
   files: readonly Pick<Agent, 'name' | 'description' | 'source'>[],
 ): ListedAgent[] {
-  const registered = new Set(entries.map(({ agentId }) => agentId.slice(1)))
+  const { listed, names } = listEntries(entries)
   const own = new Map(files.flatMap((file) => (file.source === 'built-in' ? [] : [[file.name, file.description]])))
+  const isDescribed = [...own.keys()].some((name) => names.has(name))
+  const described = (agent: ListedAgent) => ({ ...agent, description: own.get(agent.name) ?? agent.description })
   return [
-    ...entries.map(({ agentId, description, tags }) => {
-      const name = agentId.slice(1)
-      return { name, description: own.get(name) ?? description, tags }
-    }),
-    ...files.flatMap(({ name, description }) => (registered.has(name) ? [] : [{ name, description, tags: [] }])),
+    ...(isDescribed ? listed.map(described) : listed),
+    ...files.flatMap(({ name, description }) => (names.has(name) ? [] : [{ name, description, tags: [] }])),
   ]
+}
+
+interface ListedEntries {
+  listed: readonly ListedAgent[]
+  names: ReadonlySet<string>
+}
+
+/** By the entries of one version of the registry, which never change: every prompt lists them. */
+const listedEntries = new WeakMap<readonly AgentEntry[], ListedEntries>()
+
+function listEntries(entries: readonly AgentEntry[]): ListedEntries {
+  const known = listedEntries.get(entries)
+  if (known) return known
+  const listed = entries.map(({ agentId, description, tags }) => ({ name: agentId.slice(1), description, tags }))
+  const made = { listed, names: new Set(listed.map(({ name }) => name)) }
+  listedEntries.set(entries, made)
+  return made
 }
 
 /** One line of a list. Whatever a description says, it stays within its line. */
