@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { openTestApp, type TestApp } from '../../src/testing.ts'
+import { manualClock, openTestApp, type TestApp } from '../../src/testing.ts'
 
 let app: TestApp | undefined
 afterEach(() => app?.remove())
@@ -26,5 +26,16 @@ test('an input of a busy session names the run that it waits behind until a run 
   const answered = await app.answer('/here', second.itemId, new AbortController().signal)
   expect(answered).toMatchObject({ text: 'second', runId: expect.any(String) })
   expect(answered).not.toHaveProperty('queuedBehind')
+  await work.stop()
+})
+
+test('an answer is there when its run ends, also if it was awaited before the run began', async () => {
+  const clock = manualClock()
+  app = await openTestApp({ models: [scriptedModel(() => ({ text: 'here' }))], clock })
+  const { itemId } = await app.submit('/here', { session: 'main', content: 'one' })
+  const waiting = app.answer('/here', itemId, new AbortController().signal)
+  const work = await app.work()
+  // The clock stands still: nobody looks again after a while.
+  expect(await waiting).toMatchObject({ status: 'completed', text: 'here' })
   await work.stop()
 })

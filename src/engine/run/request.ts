@@ -31,6 +31,13 @@ export interface Stuck {
   until?: Millis
 }
 
+/** A request that has not ended. */
+interface OpenRequest extends Stuck {
+  /** Its root run, or while no run has taken the input that of the run ahead; undefined if there is none. */
+  rootRunId: string | undefined
+  isTaken: boolean
+}
+
 /**
  * Resolves when all runs of an input's request have ended; undefined if the signal aborts first. Reads the rows at
  * least once, so that even an aborted signal gets an answer that exists already.
@@ -67,10 +74,11 @@ async function follow(
       const found = await runtime.store.read((rows) => requestState(rows, itemId, includeQuestions))
       if ('answer' in found) return found
       if (found.approvals.length > 0 || found.until !== undefined) return found
-      // Until a run takes the input, any run's hint may mean that one has.
-      const awaited: Hint = found.rootRunId === undefined ? 'runs' : `ended:${found.rootRunId}`
-      concerns = (hint) => hint === awaited
-      if (heard.has(awaited)) continue
+      const { rootRunId, isTaken } = found
+      const end: Hint = `ended:${rootRunId}`
+      // Until a run takes the input, any run's hint may mean that one has; the end of the run ahead may answer it.
+      concerns = (hint) => hint === end || (!isTaken && hint === 'runs')
+      if ([...heard].some(concerns)) continue
       if (signal.aborted) return undefined
       await runtime.clock.sleep(sweepEvery, AbortSignal.any([changed.signal, signal]))
     } finally {
@@ -88,32 +96,31 @@ async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck> {
   return { approvals: [], ...(parked.length > 0 && { until: Math.min(...parked) }) }
 }
 
-/** Open questions of the request that an input is queued behind. */
-async function questionsAhead(rows: Reading, sessionId: string): Promise<Stuck> {
+/** Request of the run that will take a session's next inputs, or that they are queued behind. */
+async function requestAhead(rows: Reading, sessionId: string, includeQuestions: boolean): Promise<OpenRequest> {
   const ahead = await liveRunOf(rows, sessionId)
-  return ahead ? questionsOf(rows, ahead.rootRunId) : { approvals: [] }
+  if (!ahead) return { rootRunId: undefined, isTaken: false, approvals: [] }
+  const { rootRunId } = ahead
+  const questions = includeQuestions ? await questionsOf(rows, rootRunId) : { approvals: [] }
+  return { rootRunId, isTaken: false, ...questions }
 }
 
 /** The request if it has ended; otherwise its root run and open questions. */
-async function requestState(
-  rows: Reading,
-  itemId: string,
-  includeQuestions: boolean,
-): Promise<Request | (Stuck & { rootRunId: string | undefined })> {
+async function requestState(rows: Reading, itemId: string, includeQuestions: boolean): Promise<Request | OpenRequest> {
   const input = await findInputState(rows, itemId)
   const noQuestions: Stuck = { approvals: [] }
-  if (!input) return { rootRunId: undefined, ...noQuestions }
+  if (!input) return { rootRunId: undefined, isTaken: false, ...noQuestions }
   const { run, session, turnId } = input
-  if (!run)
-    return { rootRunId: undefined, ...(includeQuestions ? await questionsAhead(rows, session.id) : noQuestions) }
+  if (!run) return requestAhead(rows, session.id, includeQuestions)
   const { rootRunId } = run
+  const open = { rootRunId, isTaken: true }
   if (turnId === null || input.isUnfinished) {
     const mayBeStuck = includeQuestions && run.state !== 'running' && run.state !== 'queued'
-    return { rootRunId, ...(mayBeStuck ? await questionsOf(rows, rootRunId) : noQuestions) }
+    return { ...open, ...(mayBeStuck ? await questionsOf(rows, rootRunId) : noQuestions) }
   }
   const [answered, usage] = await Promise.all([answerOfRequest(rows, run), spendingBy(rows, { rootRunId })])
   const answer = answered?.answer ?? (await findTurn(rows, turnId))
-  if (!answer) return { rootRunId, ...noQuestions }
+  if (!answer) return { ...open, ...noQuestions }
   const { turnIds = [] } = answered ?? {}
   return { run, session: session.label, hasPlans: input.hasPlans, answer, turnIds, usage }
 }
