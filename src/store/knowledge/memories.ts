@@ -88,7 +88,7 @@ async function listIn(rows: Reading, table: 'memories' | 'memories_archive', { l
 
 /** Highest memory id, which is about their number; undefined while there are none. */
 export async function newestMemory(rows: Reading): Promise<number | undefined> {
-  return (await rows.first(newest({})))?.id
+  return (await rows.first(newest({})))?.id ?? undefined
 }
 
 /** Number of memories outside the archive, replaced and forgotten ones included. */
@@ -222,7 +222,7 @@ const archivedById = statement((db, arg: { id: number }) =>
 )
 
 const newest = statement((db, _: object) =>
-  db.selectFrom('memories').select('id').orderBy('id', 'desc').limit(sql.lit(1)),
+  db.selectFrom('memories').select(({ fn }) => fn.max<number | null>('id').as('id')),
 )
 
 const insertWord = statement((db, arg: { word: string; id: number; hits: number }) =>

@@ -48,7 +48,7 @@ export async function isAnyForgotten(
 
 /** Narratives that are based on a memory, directly or by way of others, oldest first. */
 export async function narrativesBasedOn(rows: Reading, memoryId: number): Promise<number[]> {
-  const likely = await rows.all(citing({ like: `%${memoryId}%` }))
+  const likely = await rows.all(citing({ memoryId, like: `%${memoryId}%` }))
   const direct = [
     ...likely.filter(({ memory_ids }) => JSON.parse(memory_ids).includes(memoryId)),
     ...(await rows.all(ofItsRuns({ memoryId }))),
@@ -82,8 +82,15 @@ const basis = statement((db, arg: { id: number }) =>
   ),
 )
 
-const citing = statement((db, arg: { like: string }) =>
-  db.selectFrom('narratives').select(['id', 'memory_ids']).where('memory_ids', 'like', arg.like),
+/** A memory records the first narrative that cites it: no older one is read. */
+const citing = statement((db, arg: { memoryId: number; like: string }) =>
+  raw<{ id: number; memory_ids: string }>(
+    db,
+    sql`SELECT id, memory_ids FROM narratives WHERE memory_ids LIKE ${arg.like} AND id >= coalesce(
+          (SELECT narrative_id FROM memories WHERE id = ${arg.memoryId}),
+          (SELECT narrative_id FROM memories_archive WHERE id = ${arg.memoryId})
+        )`,
+  ),
 )
 
 /** Narratives of the runs that kept a memory or were reminded of it. */

@@ -46,13 +46,15 @@ export async function insertNarrative(
   )
   const id = Number(row?.id)
   if (narrative.memoryIds.length > 0)
-    await tx.run(
-      tx.build
-        .updateTable('memories')
-        .set({ narrative_id: id })
-        .where('id', 'in', narrative.memoryIds)
-        .where('narrative_id', 'is', null),
-    )
+    for (const table of ['memories', 'memories_archive'] as const)
+      await tx.run(
+        tx.build
+          // Both have the same columns.
+          .updateTable(table as 'memories')
+          .set({ narrative_id: id })
+          .where('id', 'in', narrative.memoryIds)
+          .where('narrative_id', 'is', null),
+      )
   await insertNarrativeTasks(tx, id, narrative.taskIds ?? [])
   return id
 }
