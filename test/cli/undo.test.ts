@@ -112,7 +112,14 @@ test('what a command changed is listed with it by undo and by show, and survives
   const { runs } = await heddle.json<{ runs: RunView[] }>('ps', '--all')
   const views = await Promise.all(runs.map(({ id }) => heddle.json<RunView>('show', `run:${id}`)))
   const view = views.find(({ commands }) => commands.length > 0) as RunView
-  const touched = { folder: heddle.folder, created: ['out/b.txt'], changed: ['a.txt'], removed: ['c.txt'], more: 0 }
+  const touched = {
+    folder: heddle.folder,
+    created: ['out/b.txt'],
+    changed: ['a.txt'],
+    removed: ['c.txt'],
+    more: 0,
+    unrecorded: 0,
+  }
   const commands = [
     { name: 'exec', about: command, touched },
     { name: 'exec', about: 'true' },
