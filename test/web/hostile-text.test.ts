@@ -86,7 +86,12 @@ test('hostile text in every field that text can be in runs nothing, loads nothin
     await page.goto(`${heddle.url}${path}`)
     await page.locator('main h1').waitFor()
     await page.getByText('Loading…').waitFor({ state: 'detached' })
-    for (const summary of await page.locator('main summary').all()) await summary.click({ force: true })
+    // Not by the mouse: turns outside the window have no layout until they are scrolled there.
+    const opened = await page.locator('main summary').evaluateAll((all) => {
+      for (const summary of all) (summary as HTMLElement).click()
+      return all.every(({ parentElement }) => (parentElement as HTMLDetailsElement).open)
+    })
+    expect([path, opened]).toEqual([path, true])
     const found = await page.evaluate(() => ({
       broken: (window as { broken?: unknown }).broken ?? null,
       elements: [
