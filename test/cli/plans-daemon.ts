@@ -67,6 +67,7 @@ export async function serveData(home: string, known: Known) {
     countSessions: async () => 0,
     log: async () => [],
     agents: async () => [],
+    agentRegistry: async () => ({ version: 0, registry: { version: 1, agents: [] } }),
     checkAgent: async () => undefined,
     grants: async () => [],
     personas: async () => [],

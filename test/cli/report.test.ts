@@ -50,7 +50,7 @@ async function workToTheEnd(heddle: TestHeddle): Promise<void> {
   running.push(up)
   await up.says((log) => {
     const end = log.search(/"status":"completed","subject":"plan:1".*"msg":"plan\.changed"/)
-    return end !== -1 && /"session":"main".*"msg":"turn\.added"/.test(log.slice(end))
+    return end !== -1 && /"session":"main".*"msg":"run\.ended"/.test(log.slice(end))
   })
   up.stop('SIGTERM')
   await up.ended

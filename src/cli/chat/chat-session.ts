@@ -120,7 +120,7 @@ export class ChatSession {
     // Read before this process starts working, so that runs left by a crash are recognised.
     const request = await this.#ask((client) => runsAt(client, { session: this.#session, folder }))
     if (isThere) await this.#connection.workOn(this.#session)
-    if (this.#isTyped) await this.#ask((client) => this.#agents.read(client, folder))
+    this.#readAgents()
     // Pipes and files get the conversation only.
     if (this.#here.io.stdout.isTTY) {
       const hint = this.#isTyped ? '/help lists the commands; Ctrl-C stops a turn, twice quits\n' : ''
@@ -265,8 +265,13 @@ export class ChatSession {
       this.#print(`${outcomeLines(screen, outcome, clock.now())}${isHelp(line) ? `\n${keyboardHelp}` : ''}`)
     if (go) await this.#go(go)
     if (say) await this.#say(say.kind, say.content)
-    if (this.#isTyped && line.startsWith('/agents')) await this.#ask((client) => this.#agents.read(client, folder))
+    if (line.startsWith('/agents')) this.#readAgents()
     if (leave) this.#leave(this.#code)
+  }
+
+  /** Names to complete: nobody waits for them, and a talk goes on without them. */
+  #readAgents(): void {
+    if (this.#isTyped) this.#ask((client) => this.#agents.read(client, this.#here.folder)).catch(() => undefined)
   }
 
   async #say(how: OutgoingMessage['how'], content: string): Promise<void> {
@@ -392,6 +397,4 @@ export class ChatSession {
   }
 }
 
-function isHelp(line: string): boolean {
-  return /^\/(help|\?)\s*$/i.test(line)
-}
+const isHelp = (line: string) => /^\/(help|\?)\s*$/i.test(line)
