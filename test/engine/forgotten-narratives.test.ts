@@ -76,6 +76,20 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
     expect(await toldIn('c')).not.toContain('993311')
   })
 
+  test('those that cite one that is archived already are named when it is forgotten', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await office.engine.store.write('submit', async (tx) => {
+      await archiveMemory(tx, 1)
+      for (const memoryIds of [[], [1], [11], [2, 1]])
+        await insertNarrative(tx, {
+          ...{ summary: 'Still 993311.', memoryIds, folder: office.folder, topic: null, previousId: null },
+          ...{ sessionId: null, runId: null, turnId: null, label: trusted, createdAt: 1 },
+        })
+    })
+    expect((await forgetting(1)).narratives).toEqual([2, 4])
+  })
+
   test('a chain of any length is told to nobody once its first part rests on something forgotten', async () => {
     await open()
     await keep('The vault code is 993311')
