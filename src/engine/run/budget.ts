@@ -47,21 +47,8 @@ export async function reserve(
   call: ModelCall & { isFirst?: boolean },
   maxCost: Usage,
 ): Promise<BudgetSpent | 'in use' | undefined> {
-  const { perRequest, maxSteps, perDayUsd } = limits
-  const request = call.isFirst ? nothingSpent : await spendingOfRequest(tx, call.rootRunId)
-  const tokens = request.tokens + maxCost.inputTokens + maxCost.outputTokens
-  const draws: Draw[] = [
-    { key: 'perRequest.steps', unit: 'steps', limit: maxSteps, needs: request.steps + 1 },
-    { key: 'perRequest.tokens', unit: 'tokens', limit: perRequest.tokens, needs: tokens },
-    { key: 'perRequest.usd', unit: 'costUsd', limit: perRequest.usd, needs: request.costUsd + maxCost.costUsd },
-  ]
   const today = startOfDay(clock.now())
-  if (maxCost.costUsd > 0) {
-    await takeDayLock(tx)
-    const needs = (await costSince(tx, today)) + maxCost.costUsd
-    draws.push({ key: 'perDay.usd', unit: 'costUsd', limit: perDayUsd, needs })
-    draws.push(...(await drawOfUser(tx, call.principal, today, maxCost)))
-  }
+  const draws = await drawsOf(tx, { limits, today }, call, maxCost)
   for (const draw of draws) {
     if (draw.needs <= draw.limit) continue
     // Only here it matters whether the user raised the limit.
@@ -69,10 +56,35 @@ export async function reserve(
     const limit = Math.max(draw.limit, raised)
     if (draw.needs <= limit) continue
     const inUse = await reservedNow(tx, poolOf(draw, call, today))
-    return draw.needs - inUse[draw.unit] <= limit ? 'in use' : new BudgetSpent({ ...draw, limit }, draw.limit)
+    // Read once more after that: a call that has ended since the first look costs less than it had reserved.
+    const again = (await drawsOf(tx, { limits, today }, call, maxCost)).find(({ key }) => key === draw.key) ?? draw
+    return again.needs - inUse[draw.unit] <= limit ? 'in use' : new BudgetSpent({ ...draw, limit }, draw.limit)
   }
   await reserveUsage(tx, call, maxCost, clock.now())
   return undefined
+}
+
+/** What a call needs of each budget, with what was spent and reserved before it. */
+async function drawsOf(
+  tx: Tx,
+  { limits: { perRequest, maxSteps, perDayUsd }, today }: Pick<Engine, 'limits'> & { today: Millis },
+  call: ModelCall & { isFirst?: boolean },
+  maxCost: Usage,
+): Promise<Draw[]> {
+  const request = call.isFirst ? nothingSpent : await spendingOfRequest(tx, call.rootRunId)
+  const tokens = request.tokens + maxCost.inputTokens + maxCost.outputTokens
+  const draws: Draw[] = [
+    { key: 'perRequest.steps', unit: 'steps', limit: maxSteps, needs: request.steps + 1 },
+    { key: 'perRequest.tokens', unit: 'tokens', limit: perRequest.tokens, needs: tokens },
+    { key: 'perRequest.usd', unit: 'costUsd', limit: perRequest.usd, needs: request.costUsd + maxCost.costUsd },
+  ]
+  if (maxCost.costUsd > 0) {
+    await takeDayLock(tx)
+    const needs = (await costSince(tx, today)) + maxCost.costUsd
+    draws.push({ key: 'perDay.usd', unit: 'costUsd', limit: perDayUsd, needs })
+    draws.push(...(await drawOfUser(tx, call.principal, today, maxCost)))
+  }
+  return draws
 }
 
 /** The draw from a user's budget of the day, if the owner set one. */
