@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { axeFindings, isTooWide, startTestPage, type TestPage } from './browser.ts'
+import { axeFindings, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
 beforeAll(async () => {
@@ -30,11 +30,7 @@ describe('every page', () => {
     '/nowhere',
   ]
 
-  test.each([
-    ['light', 1440],
-    ['dark', 1440],
-    ['light', 390],
-  ] as const)('is accessible in %s at %i px', async (theme, width) => {
+  test.each(looks)('is accessible in %s at %i px', async (theme, width) => {
     const page = await heddle.open('/', { theme, width, ...(width < 760 && { height: 844 }) })
     const found: Record<string, unknown> = {}
     for (const path of places) {

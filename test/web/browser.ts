@@ -3,9 +3,20 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { inTurn } from '../setup/long.ts'
 import { node } from '../setup/node.ts'
 import { ensurePackages, findProgram } from '../setup/packages.ts'
 import { builtWithPage } from './built-page.ts'
+
+/** How pages are looked at, each day in one of the ways. */
+export const looks = inTurn(
+  [
+    ['light', 1440],
+    ['dark', 1440],
+    ['light', 390],
+  ] as const,
+  1,
+)
 
 const axe = readFileSync(join(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8')
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { axeFindings, isTooWide, startTestPage, type TestPage } from './browser.ts'
+import { axeFindings, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
 beforeAll(async () => {
@@ -138,28 +138,22 @@ describe('runs', () => {
 })
 
 describe('every view of the work', () => {
-  test.each([
-    ['light', 1440],
-    ['dark', 1440],
-    ['light', 390],
-  ] as const)('is without a finding of axe and fits (%s, %i px)', async (theme, width) => {
+  test.each(looks)('is without a finding of axe and fits (%s, %i px)', async (theme, width) => {
     const page = await heddle.open('/runs?show=failed', { theme, width })
     const run = await page.getByRole('link', { name: '@researcher' }).first().getAttribute('href')
     const findings: string[] = []
-    const look = async (path: string, sign: string, isJudged = true) => {
+    const look = async (path: string, sign: string) => {
       await page.goto(`${heddle.url}${path}`)
       await page.getByText(sign).first().waitFor()
-      if (isJudged) findings.push(...(await axeFindings(page)).map((finding) => `${path}: ${finding}`))
+      findings.push(...(await axeFindings(page)).map((finding) => `${path}: ${finding}`))
       if (await isTooWide(page)) findings.push(`${path}: too wide`)
     }
     await look('/runs', 'survey and report')
     await look(`${run}?view=time`, 'in all')
     await look('/plans/1?view=list&task=3', 'Brief')
-    // The same colours and parts as above: light and wide is enough for axe.
-    const isFirst = theme === 'light' && width === 1440
-    await look(`${run}?view=tree`, '@coordinator', isFirst)
-    await look('/plans', 'REPORT.md by', isFirst)
-    await look('/plans/1?view=picture', 'Fit', isFirst)
+    await look(`${run}?view=tree`, '@coordinator')
+    await look('/plans', 'REPORT.md by')
+    await look('/plans/1?view=picture', 'Fit')
     expect(findings).toEqual([])
     await page.close()
   })
