@@ -11,7 +11,7 @@ export interface ProfileView extends ProfileValue {
   updatedBy: string
 }
 
-/** The registry of agents with its version: 0 if nobody has written one. */
+/** The registry of agents with its version: 0 if there is none. */
 export interface RegistryView {
   version: number
   registry: AgentRegistry

@@ -54,7 +54,7 @@ export async function createLink({ clock }: AccessRuntime, tx: Tx, userId: strin
   return { code, user: userId, expiresAt: new Date(now + linkLife).toISOString() } satisfies SignInLink
 }
 
-/** Exchanges a code for the token of a browser. The code is gone afterwards, whoever used it. */
+/** Exchanges a code for the token of a browser. The code is gone afterwards. */
 export async function signIn({ store, clock }: AccessRuntime, code: string, random: Random): Promise<SignedIn> {
   const token = newToken(random)
   const now = clock.now()

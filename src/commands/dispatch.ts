@@ -64,7 +64,7 @@ function parseCommand(line: string): ParsedCommand {
 
 const byName = new Map(registry.flatMap((command) => [command.name, ...command.aliases].map((name) => [name, command])))
 
-/** Characters that nobody sees could make a command do something else than it seems to. */
+/** Invisible characters could make a command do something else than it seems to. */
 function assertVisible(line: string, command: ChatCommand): void {
   if (command.takesMessage) return
   const hidden = [...line].find((letter) => letter === '\n' || letter === '\t' || visible(letter) !== letter)

@@ -2,7 +2,7 @@ import type { ChatCommandView } from '../api/commands.ts'
 import { UsageError } from '../domain/errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
 
-/** The words after a command's name. Each is taken once; what nobody takes is refused. */
+/** The words after a command's name. Each is taken once; what the command does not take is refused. */
 export class Words {
   readonly #command: Pick<ChatCommandView, 'usage' | 'example'>
   #rest: string

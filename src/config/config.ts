@@ -110,7 +110,7 @@ export interface Config {
       /** Default model of sub-agents; that of `agents.defaults` is used without it. */
       model?: string
       thinking?: ThinkingConfig['level']
-      /** Tools of sub-agents, within those of whoever starts them. */
+      /** Tools of sub-agents, within those of the run that starts them. */
       tools: { allow?: string[]; deny: string[] }
       memoryShareMode: ShareMode
     }

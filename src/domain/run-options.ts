@@ -26,7 +26,7 @@ export const runOptions = z.strictObject({
   ...modelSettings.shape,
   /** Summarises the turns so far before the first reply, however full the window is. */
   compact: z.boolean().exactOptional(),
-  /** The most that the run may have, given by whoever starts it for another, such as a job for its author. */
+  /** The most that the run may have, given by the caller that starts it for another, such as a job for its author. */
   ceiling: ceiling.exactOptional(),
   /** Permissions that came with its inputs: all of them hold, besides those of its personas. */
   permissions: z.array(permissions).exactOptional(),
@@ -57,7 +57,7 @@ export type ClampedOptions = Pick<RunOptions, 'attended' | 'waitsForBudget' | 'p
 
 /**
  * Which options of a sender do not hold. Only the owner and admins may go before others, run for longer than the default,
- * and be asked questions: nobody else can answer them.
+ * and be asked questions: no other user can answer them.
  */
 export function clampRunOptions(asked: RunOptions, rank: Rank, maxTimeoutMs: number): ClampedOptions {
   if (rank === 'owner' || rank === 'admin') return {}

@@ -90,7 +90,7 @@ async function callApp(
   const act = async () => toWire(await call(), route.answer)
   const done =
     request.key === undefined ? await act() : await heddle.once(principal, { ...request, key: request.key }, act)
-  // What was changed is told to whoever changed it.
+  // What was changed is told to the caller.
   if (route.verb === 'GET') lost.throwIfAborted()
   return c.json(done as object, route.status)
 }

@@ -10,7 +10,7 @@ export function notStartedLine(task: unknown, why: string): string {
 
 /**
  * Repeats what the last answer said was not started. The answer to a request is the last one, when all that was started has
- * ended: whoever waited for it has not seen the one before.
+ * ended: the user who waited for it has not seen the one before.
  */
 export function stillNotStarted(messages: readonly ModelMessage[]): string[] {
   const last = messages.findLast((message) => message.role === 'assistant' && message.calls.length === 0)

@@ -68,7 +68,7 @@ function readSpawn(text: string): SpawnAnswer {
   }
 }
 
-/** Nobody is told of the end of an isolated sub-agent: its result is there to be read. */
+/** The requester is not told of the end of an isolated sub-agent: its result is there to be read. */
 function describeSpawns(started: SpawnAnswer[]): string {
   const isOne = started.length === 1
   const spawned = isOne ? "I've spawned a sub-agent." : `I've spawned ${started.length} sub-agents.`

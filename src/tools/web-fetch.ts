@@ -19,7 +19,7 @@ export const webFetch: Tool<z.output<typeof input>> = defineTool(input, {
   effect: 'idempotent',
   urls: ['url'],
   sink: ({ url }) => ({ sink: 'network', destinations: [url] }),
-  // By origin: whoever reads a site follows its links.
+  // By origin: a reader of a site follows its links.
   covers: async ({ url }, { folder }) => {
     const pattern = JSON.stringify({ origin: URL.parse(url)?.origin ?? url })
     return { tool: 'web_fetch', folder, cwd: folder, pattern, confinement: null }

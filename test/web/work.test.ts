@@ -93,7 +93,7 @@ describe('runs', () => {
     const page = await heddle.open('/runs?show=failed')
     await page.getByRole('link', { name: '@researcher' }).click()
     await page.getByRole('note', { name: 'Why it failed' }).waitFor()
-    await page.getByText('the default: nobody asked for another one').waitFor()
+    await page.getByText('the default: no other one was asked for').waitFor()
     await page.getByText('Why these?').click()
     await page.getByText(/nothing may have more than the run that started it/).waitFor()
     await page.getByRole('listitem').filter({ hasText: '@project-planner' }).first().waitFor()

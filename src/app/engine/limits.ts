@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/runtime.ts'
 
 const maxBackgroundRuns = 2
 
-/** Limits of runs: those of the configuration, and those that nobody has needed to change. */
+/** Limits of runs: those of the configuration, and fixed ones without a setting. */
 export function limitsOf(config: Pick<Config, 'agents' | 'engine' | 'budgets' | 'tools' | 'cron'>): Engine['limits'] {
   return {
     maxRunning: config.engine.maxRunning,

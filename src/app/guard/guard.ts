@@ -101,7 +101,7 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       if (kind !== null && kind !== 'session') return target
       const naming = { folder, caller: text }
       const found = await store.read((rows) => findNamed(rows, `session:${id}`, naming))
-      // Another's session and one that nobody has are told of in the same words.
+      // Another's session and one that does not exist are told of in the same words.
       if (found ? !may(found) : !isLabelOf(text, labelFor(text, id))) throw notFound('session', id)
       return labelFor(text, id)
     },

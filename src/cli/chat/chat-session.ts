@@ -269,7 +269,7 @@ export class ChatSession {
     if (leave) this.#leave(this.#code)
   }
 
-  /** Names to complete: nobody waits for them, and a talk goes on without them. */
+  /** Names to complete: the chat does not wait for them, and goes on without them. */
   #readAgents(): void {
     if (this.#isTyped) this.#ask((client) => this.#agents.read(client, this.#here.folder)).catch(() => undefined)
   }

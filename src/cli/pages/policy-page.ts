@@ -14,7 +14,7 @@ export function versionLines(here: CommandContext, versions: readonly PolicyVers
   return rows.length === 0 ? '' : table(here.screen, rows, 2)
 }
 
-/** Who wrote something; what comes with Heddle was written by nobody. */
+/** Who wrote something; what comes with Heddle has no author. */
 export function authorWords(by: string): string {
   return by === 'heddle' ? 'shipped with heddle' : `by ${printable(by)}`
 }

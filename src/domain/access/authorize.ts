@@ -36,7 +36,7 @@ function isOwn(principal: Principal, resource: Resource): boolean {
   return resource.principal === principalText(actingFor(principal))
 }
 
-/** Hooks and jobs have the rights of the public: what they may do more is decided by whoever lets them in. */
+/** Hooks and jobs have the rights of the public: what they may do more is decided by the code that lets them in. */
 export function rankOf(principal: Principal): Rank {
   const actor = actingFor(principal)
   if (actor.kind === 'owner') return 'owner'

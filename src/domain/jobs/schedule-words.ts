@@ -17,7 +17,7 @@ const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
 
 /**
  * Reads a time in words, by a closed grammar: `in N min|h`, `at HH:MM [day]`, `every N min|h|s`, `every day|weekday|DAY at
- * HH:MM`. Guessing at anything else would fire at a time that nobody meant.
+ * HH:MM`. Guessing at anything else would fire at a time that the user did not mean.
  */
 export function scheduleFromWords(words: string, spoken: Spoken): Schedule {
   const text = words.trim().toLowerCase().replace(/\s+/g, ' ')

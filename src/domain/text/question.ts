@@ -1,7 +1,7 @@
 import { stopWords } from './stop-words.ts'
 import { type Term, termsIn } from './words.ts'
 
-/** A paragraph up to this length is somebody's own words; a longer one may be pasted. */
+/** A paragraph up to this length is the user's own words; a longer one may be pasted. */
 const maxOwnParagraph = 600
 /** Max characters of a question, and of a last line that counts as one. */
 const maxQuestion = 300

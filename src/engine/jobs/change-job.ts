@@ -23,7 +23,7 @@ import { mayNow } from '../run/sender.ts'
 import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
 
-/** What somebody decides about a job. */
+/** What a user or a run decides about a job. */
 export type JobDraft = Pick<Job, 'name' | 'schedule' | 'folder' | 'content' | 'payload'> &
   Partial<Pick<Job, 'activeHours' | 'session' | 'options' | 'deliver' | 'missed' | 'cleanup' | 'maxFailures'>>
 
@@ -110,7 +110,7 @@ function sessionAfter({ payload, session }: Job, change: Partial<JobDraft>): Job
   return hadOther ? undefined : defaultSession(change.payload)
 }
 
-/** News goes to the main session, where somebody decides about it; a task has a session of its own. */
+/** News goes to the main session, where an agent decides about it; a task has a session of its own. */
 function defaultSession(payload: JobPayload): JobSession {
   return payload === 'systemEvent' ? { kind: 'label', label: mainLabel } : { kind: 'isolated' }
 }
@@ -250,7 +250,7 @@ async function checkTarget(
       : isLabelOf(principal, stored)
   )
     return
-  // The owner sees all labels; to others, another's session and one that nobody has are the same.
+  // The owner sees all labels; to others, another's session and one that does not exist are the same.
   if (principal === ownerText) checkLabelOf(principal, stored)
   throw notFound('session', label)
 }

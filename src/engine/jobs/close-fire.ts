@@ -18,7 +18,7 @@ import type { Engine } from '../runtime.ts'
 import { tallyFire } from './tally.ts'
 
 /**
- * Ends the fires whose request this run's end completes, in the settling transaction: a child that wakes nobody may be the
+ * Ends the fires whose request this run's end completes, in the settling transaction: a child that wakes no run may be the
  * last of it. A first run without an input of a job reads no row here.
  */
 export async function closeFires({ tx, engine, run, ending, items, now }: RunEnd<Engine>): Promise<void> {

@@ -31,7 +31,7 @@ export interface FireResult {
 type Cause =
   /** Its time has come. */
   | { kind: 'due' }
-  /** Somebody asked for it. */
+  /** A user or a run asked for it. */
   | { kind: 'manual' }
   /** An event was emitted. */
   | { kind: 'event'; name: string; data: string | undefined; label: Label }

@@ -21,7 +21,7 @@ export function tallyFire(job: Job, status: Outcome, now: Millis): Tally {
     const done = { ...counted, failures: 0, ...(isOver && { isEnabled: false, nextAt: null }) }
     return { job: done, isRemoved: isOver && job.cleanup === 'delete' }
   }
-  // Somebody stopped it on purpose: that says nothing about the next time.
+  // A user stopped it on purpose: that says nothing about the next time.
   if (status === 'cancelled') return { job: counted, isRemoved: false }
   const failures = job.failures + 1
   if (failures < job.maxFailures || !job.isEnabled) return { job: { ...counted, failures }, isRemoved: false }

@@ -14,7 +14,7 @@ import { findPolicy, type PolicyRecord, policyIds, takePolicyLock } from '../../
 import type { Reading, Tx } from '../../store/store.ts'
 import { changePolicy, type PolicyChange } from './change-policy.ts'
 
-/** The registry as it is stored. Version 0 if nobody has written one. */
+/** The registry as it is stored. Version 0 if there is none. */
 export interface StoredRegistry {
   version: number
   registry: AgentRegistry
@@ -28,7 +28,7 @@ export async function readRegistry(rows: Reading): Promise<StoredRegistry> {
   return registryFrom(await findPolicy(rows, 'policy', registryId))
 }
 
-/** Replaces the whole registry, if nothing is wrong with it and nobody changed it meanwhile. */
+/** Replaces the whole registry, if nothing is wrong with it and no other caller changed it meanwhile. */
 export async function setRegistry(tx: Tx, value: unknown, change: PolicyChange): Promise<StoredRegistry> {
   await takePolicyLock(tx)
   return replaceRegistry(tx, value, change)

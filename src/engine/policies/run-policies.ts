@@ -44,8 +44,8 @@ export class KnownRegistry {
 
 /** Agents of the registry. */
 export async function readAgents(rows: Reading, known: KnownRegistry): Promise<readonly AgentEntry[]> {
-  const nobody = { session: '', user: '', workspace: '', global: '' }
-  const [stored] = await policiesOfRun(rows, { registry: registryId, known: known.version, ...nobody })
+  const noPins = { session: '', user: '', workspace: '', global: '' }
+  const [stored] = await policiesOfRun(rows, { registry: registryId, known: known.version, ...noPins })
   return stored ? known.read(stored.version, stored.value) : []
 }
 

@@ -127,7 +127,7 @@ function registeredAgent(
   }
 }
 
-/** An agent that has only a file is a skill: whoever starts it must be allowed to use it. */
+/** An agent that has only a file is a skill: the run that starts it must be allowed to use it. */
 function mayWork(role: AgentRole, { skills }: Ceiling, isRegistered: boolean): AgentRole {
   if (role.kind !== 'worker' || isRegistered || skills?.includes(role.agent.name) !== false) return role
   return { kind: 'gone', name: role.agent.name, error: agentNotAllowed(role.agent.name, skills) }

@@ -49,7 +49,7 @@ interface StoredEnd extends Omit<ChildEnd<Engine>, 'requester'> {
 type Delivery = StoredEnd & { requester: Session }
 
 /**
- * Stores a child's result and delivers it to the requester, exactly once. Nobody is told of an isolated sub-agent's, and of
+ * Stores a child's result and delivers it to the requester, exactly once. No requester is told of an isolated sub-agent's, and of
  * one whose requester is gone: they are read on demand. Returns the sessions of the runs that this result started.
  */
 export async function deliverResult(end: StoredEnd): Promise<Session[]> {

@@ -33,7 +33,7 @@ interface RunLimits {
   /** All of these hold: those of its personas, and those that came with its inputs. */
   permissions: readonly Permissions[]
   access: RunAccess
-  /** What it was given by whoever started it, what its profile leaves, and what the registry does. */
+  /** What it was given by the caller that started it, what its profile leaves, and what the registry does. */
   given: readonly Ceiling[]
 }
 

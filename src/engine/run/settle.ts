@@ -181,7 +181,7 @@ async function joinOrCancelChildren(end: Settlement): Promise<void> {
 
 /**
  * Requests the cancellation of runs in the commit that ends what started them: a process that dies here leaves no orphan.
- * One that has ended stands for what it started and nobody joins.
+ * One that has ended stands for what it started and no run joins.
  */
 export async function cancelRuns(tx: Tx, runs: readonly Run[], reason: string): Promise<void> {
   for (const { id } of runs) {

@@ -8,7 +8,7 @@ import { acceptInput, newInputIds } from './submit.ts'
 
 /**
  * Tells a child's run under way something at its next step, with the rights and the label of the call. Returns false if no
- * run is under way: a message would start one that answers nobody. A repeated call counts once.
+ * run is under way: a message would start one without a requester. A repeated call counts once.
  */
 export async function steerChild(
   engine: Engine,

@@ -29,7 +29,7 @@ interface AppendInput {
   personaId?: string
   /** Who adds it, and whose a new session is; the owner by default. */
   principal?: Principal
-  /** What the words of whoever adds it count; as the owner's by default. */
+  /** What the words of the principal that adds it count; as the owner's by default. */
   trust?: Label
 }
 
@@ -94,7 +94,7 @@ interface NewSession extends Partial<Pick<ThreadConfig, 'systemPromptHash' | 'bo
   personaId?: string
   /** Whose session it is. */
   principalId: string
-  /** Rank of whoever starts it: a fork with another persona keeps the limits of the first unless an operator makes it. */
+  /** Rank of the principal that starts it: a fork with another persona keeps the limits of the first unless an operator makes it. */
   rank?: Rank
   /** Default: a person's, which cannot have a label of the runtime. */
   kind?: Exclude<SessionKind, 'narrator'>

@@ -37,7 +37,7 @@ export async function* exportTurns(
     for (const placed of page) yield exportTurn(rows, placed, heads.get(placed.turn.id) ?? [], exportedKeys)
 }
 
-/** Refuses a path that continues turns of another principal: whoever forked it may read them, not take them away. */
+/** Refuses a path that continues turns of another principal: the user who forked it may read them, not take them away. */
 async function assertOwnTurns(rows: Reading, path: PlacedTurn[], { principal }: OwnedBy): Promise<void> {
   if (principal === undefined) return
   const own = new Set((await findSessions(rows, { principal })).map(({ id }) => id))

@@ -40,7 +40,7 @@ export async function statusOf(
     estimatedTodayUsd: spent.estimatedUsd,
     lostTodayUsd: spent.lostUsd,
     reservedTodayUsd: spent.reservedUsd,
-    // What the owner may spend is nobody else's business.
+    // What the owner may spend is for the owner only.
     dayLimitUsd: own.principal === undefined ? options.dayLimitUsd : await ownDayLimit(rows, own.principal),
     ...(await jobStatus(rows, own)),
     sinceLast: left.map(({ about, at, ...turn }) => ({

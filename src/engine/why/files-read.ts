@@ -27,7 +27,7 @@ export async function readsOf(rows: Reading, runId: string): Promise<Reads | und
     // What the run wrote into a file that it had read is what it knew of it last.
     for (const { path, sha256 } of status === 'ok' ? files : [])
       if (name === 'read_file' || seen.has(path)) seen.set(path, sha256)
-    // A command of its own changed it: nobody has looked at it since.
+    // A command of its own changed it: the run has not read it since.
     for (const path of touched && 'changed' in touched ? [...touched.changed, ...touched.removed] : [])
       if (seen.has(path)) seen.set(path, null)
   }

@@ -11,7 +11,7 @@ export interface VersionNode {
 }
 
 /**
- * How a version came about: it was there at first; a tool or a command left it; or nobody recorded it, which is `unclear` if
+ * How a version came about: it was there at first; a tool or a command left it; or it was not recorded, which is `unclear` if
  * even the version before is in doubt. `unread`: what the command started from was not read, or was changed meanwhile.
  */
 type Via =
@@ -67,7 +67,7 @@ export async function chainOf(
   return end ? reach(end.hash, end.at) : node
 }
 
-/** Changes that an undo found undone already: somebody had put the file back by hand. */
+/** Changes that an undo found undone already: a person had put the file back by hand. */
 function putBack(node: VersionNode, until: Millis): VersionNode {
   const { via } = node
   if (via.kind !== 'version' || via.version.undoneAt === null || via.version.undoneAt > until) return node

@@ -40,7 +40,7 @@ export function assertOwnClient(request: IncomingMessage, hosts: OwnHosts, { isP
     throw foreignPage('another page')
 }
 
-/** A browser sends its cookie whoever asks for it: what changes something must prove that our page asked. */
+/** A browser sends its cookie for any page that asks: what changes something must prove that our page asked. */
 export function assertOwnPage({ method, headers }: IncomingMessage, { isCookie }: Credential): void {
   if (!isCookie || method === 'GET' || method === 'HEAD') return
   // An origin that is there is ours: every other one was refused.

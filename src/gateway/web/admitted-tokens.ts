@@ -9,7 +9,7 @@ const maxTokens = 1000
 
 /**
  * Finds out whose token a request has. Wrong ones are counted per address; above the limit an address gets on only with
- * tokens that were good before, so that someone who guesses locks nobody out. A wrong token stays wrong: the browser of a
+ * tokens that were good before, so that an attacker who guesses locks no user out. A wrong token stays wrong: the browser of a
  * user who was signed out may ask again and again without being counted.
  */
 export class AdmittedTokens {
@@ -23,7 +23,7 @@ export class AdmittedTokens {
     this.#failures = failures
   }
 
-  /** Throws for a token that nobody has. `hash` names the token where it must not be told. */
+  /** Throws for a token that does not exist. `hash` names the token where it must not be told. */
   async identify(token: string, address: string): Promise<{ principal: Principal; hash: string }> {
     const hash = hashOfToken(token)
     if (!this.#good.has(hash) && !this.#bad.has(hash)) this.#failures.assertLeft(address)

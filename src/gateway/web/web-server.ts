@@ -224,7 +224,7 @@ function assertSafeBind({ bind, tls, allowPlain }: WebSettings): void {
   )
 }
 
-/** The path of a request, decoded by nobody: a name that needs decoding is no name of ours. */
+/** The path of a request, not decoded: a name that needs decoding is no name of ours. */
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/'
 }

@@ -2,7 +2,7 @@ import type { Migration } from '../migration.ts'
 
 /**
  * Files that commands changed, as the surveys around each command saw them, and which lines of a file's version are of the
- * version before it: whoever wrote a line is found without any content.
+ * version before it: the author of a line is found without any content.
  */
 export const commandChanges: Migration = {
   id: 37,

@@ -7,7 +7,7 @@ const minPause: Millis = 50
 const maxPause: Millis = 5000
 /** A payload of PostgreSQL holds 8000 bytes. */
 const maxHints = 200
-/** What may have happened while nobody listened; waiters of single requests look again by themselves. */
+/** What may have happened while this process did not listen; waiters of single requests look again by themselves. */
 const anything: readonly Hint[] = ['events', 'runs', 'cancel', 'due']
 
 /** Carries hints between the processes of one database. Best effort: a lost hint is found by the sweep. */
@@ -42,7 +42,7 @@ export function hintChannel(
     listen: start,
     send(hints) {
       for (const hint of hints) pending.add(hint)
-      // A long outage must not collect hints that nobody waits for any more.
+      // A long outage must not collect hints that no process waits for any more.
       if (client === undefined && pending.size > maxHints) pending.clear()
       if (pending.size === 0) return
       start()

@@ -158,7 +158,7 @@ class PooledClient extends pg.Client {
   }
 }
 
-/** The connection that carries hints; its name tells it from the pool's for whoever looks at the server. */
+/** The connection that carries hints; its name tells it from the pool's for an administrator of the server. */
 function hintConnection({ url }: PostgresSettings): pg.ClientConfig {
   return {
     connectionString: withoutSchema(url),

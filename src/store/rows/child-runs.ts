@@ -11,7 +11,7 @@ export async function childrenOf(rows: Reading, parentRunId: string): Promise<Ru
 
 /**
  * Runs that a run started. For a child's run also those that work for its session, unfinished ones and ended ones that wait
- * for children: earlier runs of the child may have started them, and nobody joins isolated ones. Of these, tasks do not count.
+ * for children: earlier runs of the child may have started them, and no run joins isolated ones. Of these, tasks do not count.
  */
 export async function startedRuns(
   rows: Reading,

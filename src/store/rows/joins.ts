@@ -106,7 +106,7 @@ const insertMember = statement((db, arg: Members & { runId: string }) =>
   ),
 )
 
-/** Isolated children report to nobody: their results are read on demand. */
+/** Isolated children report to no run: their results are read on demand. */
 const isJoined = sql`child.kind <> 'task' AND (child.share_mode IS NULL OR child.share_mode <> 'isolated')`
 
 const membersOf = ({ joinId, now }: Members) => sql`

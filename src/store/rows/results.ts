@@ -35,7 +35,7 @@ export async function insertResult(
   result: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'artifacts' | 'createdAt'> & {
     /** Default: the first paragraph of the output. */
     summary?: string
-    /** Nobody will be told of it, so that nobody has to read it. */
+    /** No run will be told of it, so that none has to read it. */
     processed?: boolean
   },
 ): Promise<{ id: number; summary: string; output: string }> {

@@ -3,7 +3,7 @@ import { useConnection } from '../live/use-live.ts'
 import { formatTime } from '../text/format.ts'
 import styles from './shell.module.css'
 
-/** A blink of the connection is nobody's concern. */
+/** A blink of the connection is not shown. */
 const patience = 1500
 
 /** Tells that the connection is lost. What is typed stays, and the page connects again by itself. */

@@ -4,7 +4,7 @@ import { Button } from '../parts/button.tsx'
 import { EmptyState } from '../parts/notice.tsx'
 import styles from './shell.module.css'
 
-/** Shown to whoever is not signed in, or cannot reach Heddle. */
+/** Shown to a user who is not signed in, or cannot reach Heddle. */
 export function SignedOut({ error, onRetry }: { error: unknown; onRetry(): void }): ReactNode {
   const isRefused = error instanceof RequestError && error.status >= 400 && error.status < 500
   return (

@@ -63,7 +63,7 @@ export function addRegistryCommands(agents: Command, run: ActionRunner): void {
         const versions = await (await here.client()).registryHistory()
         return {
           json: { versions },
-          text: versionLines(here, versions) || 'nobody has written a registry yet    heddle agents register @NAME …',
+          text: versionLines(here, versions) || 'there is no registry yet    heddle agents register @NAME …',
         }
       }),
     )

@@ -79,7 +79,7 @@ async function startDaemon(here: CommandContext): Promise<Daemon> {
 
 /**
  * Opens a browser by a private file that leads to the address: arguments of a program can be read by every user of the
- * machine, and this address signs in whoever is first.
+ * machine, and this address signs in the first who opens it.
  */
 async function openBrowser({ home, env, clock, screen }: CommandContext, address: string): Promise<boolean> {
   if (!screen.isTerminal) return false

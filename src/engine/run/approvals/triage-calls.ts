@@ -78,7 +78,7 @@ async function mayAct({ engine, claimed: { run } }: ActiveRun, { tool: { action 
 }
 
 function notAuthorised({ tool: { name, action } }: ReadyCall): ToolOutcome {
-  const error = `whoever asked for this may not do it (${action})`
+  const error = `the user who asked for this may not do it (${action})`
   return { status: 'forbidden', output: { status: 'forbidden', error, remedy: `go on without ${name}` } }
 }
 

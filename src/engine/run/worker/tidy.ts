@@ -18,7 +18,7 @@ const perLook = 50
 /** Pause before a session that is at work again is looked at once more. */
 const lookAgainAfter: Millis = 60_000
 
-/** Archives sessions of sub-agents that ended some time ago, and removes transcripts that nobody needs any more. */
+/** Archives sessions of sub-agents that ended some time ago, and removes transcripts that no run needs any more. */
 export function tidySessions(engine: Engine): DueSource {
   const { store } = engine
   return {

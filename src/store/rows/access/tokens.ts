@@ -30,7 +30,7 @@ export async function findToken(rows: Reading, hash: string): Promise<Token | un
   return row && tokenFrom(row)
 }
 
-/** All tokens and signed-in browsers, newest first; codes of links are nobody's to keep. */
+/** All tokens and signed-in browsers, newest first; codes of links are left out. */
 export async function listTokens(rows: Reading): Promise<Token[]> {
   const query = rows.build.selectFrom('tokens').selectAll().where('kind', '<>', 'link').orderBy('id', 'desc')
   return (await rows.all(query)).map(tokenFrom)

@@ -61,7 +61,7 @@ export async function lookAgainAt(
 
 /**
  * Runs one step of comparing the passages of a file with its content, and returns whether they are the same now. Each step is
- * one small transaction and continues from the rows, whoever wrote them.
+ * one small transaction and continues from the rows, whichever process wrote them.
  */
 export async function passageStep(tx: Tx, { id }: Pick<WrittenFile, 'id'>, content: WrittenContent): Promise<boolean> {
   const row = await tx.first(lockFile({ id }))

@@ -7,7 +7,7 @@ import { runFrom } from '../run-rows.ts'
 
 /**
  * Sets the moment at which an ended sub-agent's session is archived. One whose transcript shall be deleted waits for its
- * result to be read; nobody is told of an isolated one's, so that it can go at once.
+ * result to be read; no requester is told of an isolated one's, so that it can go at once.
  */
 export async function scheduleTidy(
   tx: Tx,

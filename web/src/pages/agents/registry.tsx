@@ -17,7 +17,7 @@ import { registrySchema } from './registry-schema.ts'
 export default function RegistryPage(): ReactNode {
   const registry = useQuery({
     queryKey: ['registry'],
-    // What is edited must not change under the hands: saving finds out whether somebody else was faster.
+    // What is edited must not change under the hands: saving finds out whether another user was faster.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     queryFn: ({ signal }) => get<Registry>('/v1/agents/registry', {}, signal),
@@ -69,7 +69,7 @@ function RegistryEditor({ stored }: { stored: Registry }): ReactNode {
             version {base.version}
             {base.updatedAt !== null && (
               <>
-                , saved <Ago at={base.updatedAt} /> by {withoutBidi(base.updatedBy ?? 'somebody')}
+                , saved <Ago at={base.updatedAt} /> by {withoutBidi(base.updatedBy ?? 'another user')}
               </>
             )}
           </span>
@@ -132,15 +132,15 @@ interface ConflictProps {
   onTake(text: string): void
 }
 
-/** Somebody saved meanwhile: what they changed and what you changed, from the version that both began with. */
+/** Another user saved meanwhile: what they changed and what you changed, from the version that both began with. */
 function Conflict({ base, theirs, mine, onTake }: ConflictProps): ReactNode {
   return (
     <div className={styles['conflict']}>
       <div role="alert" className={styles['warning']}>
         <p>
           <strong>
-            {withoutBidi(theirs.updatedBy ?? 'Somebody')} saved version {theirs.version} while you were editing version{' '}
-            {base.version}.
+            {withoutBidi(theirs.updatedBy ?? 'Another user')} saved version {theirs.version} while you were editing
+            version {base.version}.
           </strong>{' '}
           Nothing of yours was saved, and nothing of theirs is overwritten.
         </p>

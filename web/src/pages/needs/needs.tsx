@@ -71,7 +71,7 @@ function useAnswerKeys(list: { current: HTMLUListElement | null }): void {
 
 /**
  * A call that waits. What was shown stays on the screen: if it changes meanwhile, an answer would count for something that
- * nobody read, so the card is closed until the reader has seen the new one.
+ * the reader has not seen, so the card is closed until the reader has seen the new one.
  */
 function Pending({ approval, isNamed }: { approval: Approval; isNamed: boolean }): ReactNode {
   const [shown, setShown] = useState(approval)

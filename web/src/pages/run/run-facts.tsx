@@ -119,7 +119,7 @@ function ModelFact({ run: { model, profile } }: { run: Run }): ReactNode {
       <span className="mono">{withoutBidi(actual ?? 'none yet')}</span>
       <span className="quiet">
         {asked === null || asked === undefined
-          ? 'the default: nobody asked for another one'
+          ? 'the default: no other one was asked for'
           : asked === actual
             ? 'as asked for'
             : `asked for ${withoutBidi(asked)}`}
@@ -150,7 +150,7 @@ function ToolsFact({ run: { effectiveTools, ceiling, profile, agent } }: { run: 
       </p>
       {ceiling.tools && (
         <p>
-          Whoever started it may use {ceiling.tools.length}
+          Its caller may use {ceiling.tools.length}
           {without.length > 0 && (
             <>
               ; this agent does not have <span className="mono">{without.join(', ')}</span>

@@ -156,7 +156,7 @@ function FileAuthors({ file }: { file: NonNullable<Why['file']> }): ReactNode {
             <Reference to={`run:${runId}`} />
           </span>
         ))}
-        {file.others > 0 && ` · ${countOf(file.others, 'line')} by nobody here`}
+        {file.others > 0 && ` · ${countOf(file.others, 'line')} that no run here wrote`}
       </p>
     </div>
   )
