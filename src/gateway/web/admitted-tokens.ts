@@ -10,27 +10,31 @@ const maxTokens = 1000
 /**
  * Finds out whose token a request has. Wrong ones are counted per address; above the limit an address gets on only with
  * tokens that were good before, so that an attacker who guesses locks no user out. A wrong token stays wrong: the browser of a
- * user who was signed out may ask again and again without being counted.
+ * user who was signed out may ask again and again without being counted as an attacker. Every token, good or wrong, may be
+ * sent at the rate of requests and no faster.
  */
 export class AdmittedTokens {
   readonly #heddle: Pick<Heddle, 'identify'>
   readonly #failures: RateLimits
+  readonly #requests: RateLimits
   readonly #good = new Set<string>()
   readonly #bad = new Set<string>()
 
-  constructor(heddle: Pick<Heddle, 'identify'>, failures: RateLimits) {
+  constructor(heddle: Pick<Heddle, 'identify'>, limits: { failures: RateLimits; requests: RateLimits }) {
     this.#heddle = heddle
-    this.#failures = failures
+    this.#failures = limits.failures
+    this.#requests = limits.requests
   }
 
-  /** Throws for a token that does not exist. `hash` names the token where it must not be told. */
-  async identify(token: string, address: string): Promise<{ principal: Principal; hash: string }> {
+  /** Counts a request. Throws for a token that does not exist, and for one that is sent too often. */
+  async identify(token: string, address: string): Promise<Principal> {
     const hash = hashOfToken(token)
     if (!this.#good.has(hash) && !this.#bad.has(hash)) this.#failures.assertLeft(address)
+    this.#requests.take(hash)
     try {
       const principal = await this.#heddle.identify(token)
       remember(this.#good, hash)
-      return { principal, hash }
+      return principal
     } catch (error) {
       this.#good.delete(hash)
       if (error instanceof HeddleError && error.code === 'unknown_token' && !this.#bad.has(hash)) {
