@@ -15,7 +15,7 @@ export interface SkillView extends AgentFileView {
 }
 
 /** All agent files here, those that cannot be used included. */
-export interface SkillsView {
+interface SkillsView {
   skills: SkillView[]
   /** Problems of the directories themselves. */
   diagnostics: AgentDiagnostic[]

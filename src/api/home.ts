@@ -7,7 +7,7 @@ export interface HealthCheck {
 }
 
 /** One setting as it is in use, secrets redacted. */
-export interface SettingView {
+interface SettingView {
   /** Such as `agents.maxConcurrent`. */
   key: string
   /** Null if it has no value. */
@@ -17,7 +17,7 @@ export interface SettingView {
 }
 
 /** All settings, as they were when this process started. */
-export interface SettingsView {
+interface SettingsView {
   /** The file that was read; a missing one means the defaults. */
   file: string
   settings: SettingView[]

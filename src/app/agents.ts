@@ -68,7 +68,7 @@ interface AgentSettings extends Pick<AgentsHere, 'paths' | 'config'> {
 }
 
 /** Names of everyone who can answer in a folder, those that are there without a file included. */
-export function answeringNames(agents: Agents, folder?: string): string[] {
+function answeringNames(agents: Agents, folder?: string): string[] {
   return [...builtInAgents, ...agents.list(folder).filter(isLive)].map(({ name }) => name)
 }
 

@@ -31,9 +31,16 @@ export function configGet(config: ShownConfig, path: string): unknown {
   return valueAt(configShow(config), knownPath(path))
 }
 
-/** Every setting with its value and the line that sets it; null for those without a value, and for defaults. */
-export function configList(config: ShownConfig): { key: string; value: unknown; line: number | null }[] {
-  const below = (value: unknown, path: string[]): { key: string; value: unknown; line: number | null }[] => {
+/** A setting with its value, null without one, and the line that sets it, null for a default. */
+interface ListedSetting {
+  key: string
+  value: unknown
+  line: number | null
+}
+
+/** Every setting, in the order of the schema. */
+export function configList(config: ShownConfig): ListedSetting[] {
+  const below = (value: unknown, path: string[]): ListedSetting[] => {
     const isSection = value !== null && typeof value === 'object' && !Array.isArray(value)
     const keys = new Set([...keysAt(path), ...(isSection ? Object.keys(value) : [])])
     if (keys.size > 0)

@@ -6,6 +6,7 @@ type RowOf<M extends keyof Client> = Answer<M> extends { rows: (infer R)[] } ? R
 type ItemOf<M extends keyof Client> = Answer<M> extends (infer I)[] ? I : never
 type Shown = Answer<'show'>
 
+export type Agent = Answer<'agent'>
 export type AgentLine = ItemOf<'agents'>
 export type Approval = ItemOf<'approvals'>
 export type ChatCommand = ItemOf<'commands'>
@@ -16,6 +17,9 @@ export type Job = ItemOf<'jobs'>
 export type MemoryLine = ItemOf<'memories'>
 export type MemoryHit = Answer<'searchMemories'>['memories'][number]
 export type MemoryView = Extract<Shown, { kind: 'memory' }>
+export type HealthCheck = ItemOf<'doctor'>
+export type Settings = Answer<'settings'>
+export type Skills = Answer<'skills'>
 export type Grant = ItemOf<'grants'>
 export type Pins = Answer<'pins'>
 export type Profile = ItemOf<'profiles'>
