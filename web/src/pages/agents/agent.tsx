@@ -6,6 +6,7 @@ import { useRuns } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Agent, Pins } from '../../api/wire.ts'
 import { AgentFindings, sourceWords, stateOfFile } from '../../parts/agent-findings.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { useRowKeys } from '../../parts/row-keys.ts'
@@ -58,14 +59,14 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
           <p>{withoutBidi(error.remedy)}</p>
         </div>
       )}
-      <dl className={styles['about']}>
-        <Fact term="File">
+      <Facts>
+        <Fact name="File">
           <FileFact agent={agent} />
         </Fact>
-        <Fact term="Registry">
+        <Fact name="Registry">
           {entry ? <Link href="/agents/registry">has an entry</Link> : 'has no entry: it has what its file says'}
         </Fact>
-        <Fact term="Profile">
+        <Fact name="Profile">
           {profile ? (
             <>
               <span className="mono">{withoutBidi(profile.id)}</span>, version {profile.version}
@@ -75,7 +76,7 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
             'none'
           )}
         </Fact>
-        <Fact term="Model">
+        <Fact name="Model">
           {model.name === null ? 'none that it may use' : <span className="mono">{withoutBidi(model.name)}</span>}
           <span className="quiet"> · {withoutBidi(model.why)}</span>
           {model.clamped && (
@@ -88,10 +89,10 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
             <span className="quiet"> · if that fails, {withoutBidi(model.fallbacks.join(', then '))}</span>
           )}
         </Fact>
-        <Fact term="Tools">
+        <Fact name="Tools">
           <ToolFacts agent={agent} />
         </Fact>
-        <Fact term="Skills">
+        <Fact name="Skills">
           {skills.length === 0
             ? 'gets none with every task'
             : skills.map((skill) => (
@@ -100,10 +101,10 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
                 </Link>
               ))}
         </Fact>
-        <Fact term="Pinned">
+        <Fact name="Pinned">
           <PinFacts name={agent.name} folder={folder} />
         </Fact>
-      </dl>
+      </Facts>
       {instructions !== null && instructions !== '' && (
         <details className={styles['instructions']}>
           <summary>Its instructions</summary>
@@ -116,15 +117,6 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
         </Section>
       )}
     </>
-  )
-}
-
-function Fact({ term, children }: { term: string; children: ReactNode }): ReactNode {
-  return (
-    <div className={styles['fact']}>
-      <dt>{term}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }
 
