@@ -90,6 +90,7 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   tasks: [{ action: 'plan.list', args: () => [] }],
   results: [{ action: 'result.list', args: () => [] }],
   jobs: [{ action: 'job.list', args: () => [] }],
+  jobWeek: [{ action: 'job.list', args: () => [] }],
   previewJob: [{ action: 'job.list', args: () => [{ every: '1h' }] }],
   addJob: [{ action: 'job.change', args: () => [folder, { every: '1h' }] }],
   editJob: [{ action: 'job.change', names: true, args: ({ job }) => [job, { every: '2h' }] }],

@@ -125,6 +125,7 @@ describe('each request gets the App of its own principal, and no other', () => {
     cancel: ['abcdef', 'x'],
     retry: ['abcdef'],
     jobs: [],
+    jobWeek: [],
     previewJob: [{ every: '1h' }],
     addJob: [folder, { every: '1h', message: 'x' }],
     editJob: [1, { every: '1h' }],

@@ -14,6 +14,7 @@ export type CommandOutcome = Answer<'command'>
 export type Event = Extract<StreamItem, { kind: 'event' }>['event']
 export type Fire = ItemOf<'fires'>
 export type Job = ItemOf<'jobs'>
+export type JobWeek = Answer<'jobWeek'>
 export type MemoryLine = ItemOf<'memories'>
 export type MemoryHit = Answer<'searchMemories'>['memories'][number]
 export type MemoryView = Extract<Shown, { kind: 'memory' }>
