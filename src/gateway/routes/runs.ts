@@ -57,6 +57,8 @@ export const runRoutes: RoutesOf<RunApp> = {
         folder: folder.exactOptional(),
         requestsOf: label.exactOptional(),
         root: z.string().max(100).exactOptional(),
+        agent: z.string().max(200).exactOptional(),
+        failed: flag.exactOptional(),
         ...page,
       }),
       answer: { rows: 'runs' },
