@@ -8,7 +8,7 @@ import { type CallSum, callSum, spendingOf } from '../../domain/spending.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
-import { recordEvents } from '../../store/rows/events.ts'
+import { recordEvent } from '../../store/rows/events.ts'
 import { advanceRun, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
 import { insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
@@ -331,16 +331,9 @@ export class ActiveRun implements RunHandle<Engine> {
       tx,
       steps.map((step) => ({ ...step, touchedFolder: touchedFolder(step, session.folder) })),
     )
-    recordEvents(
-      tx,
-      steps.map((step) => ({
-        at,
-        kind: 'run.step',
-        subject: `run:${step.runId}`,
-        payload: { seq: step.seq, kind: step.kind, ...stepEventFields(step) },
-        scope: run,
-      })),
-    )
+    const told = steps.map((step) => ({ seq: step.seq, kind: step.kind, ...stepEventFields(step) }))
+    const payload = { steps: told }
+    if (told.length > 0) recordEvent(tx, { at, kind: 'run.step', subject: `run:${run.id}`, payload, scope: run })
   }
 }
 
