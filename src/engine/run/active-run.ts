@@ -9,7 +9,7 @@ import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
-import { advanceRun, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
+import { advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
 import { insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
@@ -278,8 +278,8 @@ export class ActiveRun implements RunHandle<Engine> {
     if (run?.ownerId !== ownerId || run.epoch !== epoch) throw fenced()
   }
 
-  /** Ends the run's row, which checks owner and epoch, too. Returns the reason if a cancel was requested. */
-  async finish(tx: Tx, end: Parameters<typeof finishClaim>[2]): Promise<{ cancelReason: string | null }> {
+  /** Ends the run's row, which checks owner and epoch, too. */
+  async finish(tx: Tx, end: Parameters<typeof finishClaim>[2]): Promise<FinishedClaim> {
     tx.locking('runs')
     const held = await finishClaim(tx, this.claimed.claim, end)
     if (!held) throw fenced()

@@ -57,7 +57,7 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
     const turn = await writeJournal(tx, made, place)
     const spot = { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) }
     const { depth } = await insertPlacedTurn(tx, spot, turn)
-    await moveHead(tx, session, turn.id, now)
+    await moveHead(tx, session, { headTurnId: turn.id, now })
     await recordEvent(tx, {
       at: now,
       kind: 'turn.added',

@@ -117,17 +117,23 @@ export async function finishRun(tx: Tx, id: string, end: RunFinish): Promise<voi
   await move(tx, id, end.state, finish[end.state](endedRow(id, end)))
 }
 
-/**
- * Ends the run of a claim and returns the cancel reason. Undefined when another owner has the run or it has ended: the
- * caller must not write then.
- */
+/** What the end of a run finds. */
+export interface FinishedClaim {
+  cancelReason: string | null
+  /** Whether any run is queued. */
+  isAnyQueued: boolean
+  /** Whether its request answers a fire of a job that is not over. */
+  hasOpenFire: boolean
+}
+
+/** Ends the run of a claim. Undefined when another owner has the run or it has ended: the caller must not write then. */
 export async function finishClaim(
   tx: Tx,
   { runId, ownerId, epoch }: Claim,
   end: RunFinish,
-): Promise<{ cancelReason: string | null } | undefined> {
+): Promise<FinishedClaim | undefined> {
   const row = await tx.first(finishClaimed({ ...endedRow(runId, end), ownerId, epoch }))
-  return row && { cancelReason: row.cancel_reason }
+  return row && { cancelReason: row.cancel_reason, isAnyQueued: row.queued === 1, hasOpenFire: row.fires === 1 }
 }
 
 function endedRow(id: string, { state, error, activeMs, label, at }: RunFinish): EndedRow {
@@ -386,7 +392,17 @@ const finishAs = (outcome: Outcome) =>
 
 // A run has an owner exactly while it runs, and that may end in any way.
 const finishClaimed = statement((db, arg: EndedRow & { ownerId: string; epoch: number }) =>
-  end(db, arg).where('owner_id', '=', arg.ownerId).where('epoch', '=', arg.epoch).returning('cancel_reason'),
+  end(db, arg)
+    .where('owner_id', '=', arg.ownerId)
+    .where('epoch', '=', arg.epoch)
+    .returning('cancel_reason')
+    .returning([
+      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM runs AS other WHERE other.state = 'queued') THEN 1 ELSE 0 END`.as(
+        'queued',
+      ),
+      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM cron_fires WHERE cron_fires.root_run_id = runs.root_run_id
+                                      AND cron_fires.status IS NULL) THEN 1 ELSE 0 END`.as('fires'),
+    ]),
 )
 const finish = {
   completed: finishAs('completed'),

@@ -5,6 +5,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { firstIdAt } from '../../domain/id.ts'
 import type { Session, SessionKind } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
+import type { Builder } from '../dialect.ts'
 import { ConstraintViolated } from '../failures.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
@@ -49,8 +50,15 @@ export async function lockSessionByLabel(tx: Tx, folder: string, label: string):
   return row && sessionFrom(row)
 }
 
-export async function moveHead(tx: Tx, session: Session, headTurnId: string, now: number): Promise<void> {
-  tx.send(setHead({ id: session.id, headTurnId, now }))
+/** Moves a session's head. `tidyAt` is when the session shall be tidied up, if this is its last turn. */
+export async function moveHead(
+  tx: Tx,
+  { id }: Session,
+  to: { headTurnId: string; now: Millis; tidyAt?: Millis | undefined },
+): Promise<void> {
+  const { headTurnId, now, tidyAt } = to
+  tx.send(tidyAt === undefined ? setHead({ id, headTurnId, now }) : setLastHead({ id, headTurnId, now, tidyAt }))
+  if (tidyAt !== undefined) tx.hint('due')
 }
 
 export async function findSessions(
@@ -238,9 +246,16 @@ const pointing = statement((db, arg: { segmentId: string; depth: number; turnId:
   ),
 )
 
-const setHead = statement((db, arg: { id: string; headTurnId: string; now: number }) =>
-  db.updateTable('sessions').set({ head_turn_id: arg.headTurnId, updated_at: arg.now }).where('id', '=', arg.id),
-)
+interface NewHead {
+  id: string
+  headTurnId: string
+  now: number
+}
+
+const headOf = (db: Builder, arg: NewHead) =>
+  db.updateTable('sessions').set({ head_turn_id: arg.headTurnId, updated_at: arg.now }).where('id', '=', arg.id)
+const setHead = statement(headOf)
+const setLastHead = statement((db, arg: NewHead & { tidyAt: number }) => headOf(db, arg).set({ tidy_at: arg.tidyAt }))
 
 const insertSegmentRow = statement((db, arg: { id: string; parentId: string | null; forkDepth: number }) =>
   db.insertInto('segments').values({ id: arg.id, parent_id: arg.parentId, fork_depth: arg.forkDepth }),

@@ -118,7 +118,7 @@ async function writeCompactionTurn(
       runId: claimed.run.id,
       timestamp: now,
     })
-    await moveHead(tx, session, id, now)
+    await moveHead(tx, session, { headTurnId: id, now })
     await settleCall(tx, run, last)
     await recordEvent(tx, {
       at: now,
