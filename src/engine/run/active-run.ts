@@ -88,6 +88,8 @@ export class ActiveRun implements RunHandle<Engine> {
   #reserved: number | undefined
   #lastMade = 0
   readonly #costs: CallSum[] = []
+  /** The end of the last call, journalled here and not yet stored. */
+  #held: Step | undefined
 
   /** Reads journal, context, prompt and notes. */
   static async open(engine: Engine, claimed: ClaimedRun, pool: WorkerHandle): Promise<ActiveRun> {
@@ -247,15 +249,23 @@ export class ActiveRun implements RunHandle<Engine> {
 
   /** Writes on behalf of this run; throws a Stop if another worker owns it now. */
   write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.engine.store.write(area, async (tx) => {
+    return this.commit(area, async (tx) => {
       await this.fence(tx)
       return body(tx)
     })
   }
 
+  /** Runs a body that checks owner and epoch itself, with `fence` or `finish`, which also store what is held. */
+  async commit<T>(area: 'step' | 'park' | 'compact' | 'settle', body: (tx: Tx) => Promise<T>): Promise<T> {
+    const held = this.#held
+    const value = await this.engine.store.write(area, body)
+    if (this.#held === held) this.#held = undefined
+    return value
+  }
+
   /** Writes what parks the run. One whose cancel was requested must end instead: nothing would wake it. */
   park(body: (tx: Tx) => Promise<boolean>): Promise<boolean> {
-    return this.engine.store.write('park', async (tx) => {
+    return this.commit('park', async (tx) => {
       const { cancelReason } = await this.fence(tx)
       if (cancelReason !== null) throw new Stop('cancelled', cancelReason)
       return body(tx)
@@ -281,17 +291,19 @@ export class ActiveRun implements RunHandle<Engine> {
   /** Ends the run's row, which checks owner and epoch, too. */
   async finish(tx: Tx, end: Parameters<typeof finishClaim>[2]): Promise<FinishedClaim> {
     tx.locking('runs')
-    const held = await finishClaim(tx, this.claimed.claim, end)
-    if (!held) throw fenced()
-    return held
+    const finished = await finishClaim(tx, this.claimed.claim, end)
+    if (!finished) throw fenced()
+    if (this.#held) this.insert(tx, [this.#held])
+    return finished
   }
 
   /** Checks owner and epoch; every write of a run begins with this. Returns the reason if a cancel was requested. */
   async fence(tx: Tx, check = fenceRun): Promise<{ cancelReason: string | null }> {
     tx.locking('runs')
-    const held = await check(tx, this.claimed.claim, this.activeMs)
-    if (!held) throw fenced()
-    return held
+    const owned = await (this.#held ? advanceRun : check)(tx, this.claimed.claim, this.activeMs)
+    if (!owned) throw fenced()
+    if (this.#held) this.insert(tx, [this.#held])
+    return owned
   }
 
   /** Resolves with the work's outcome or rejects with the stop reason; work that ignores the signal is abandoned. */
@@ -311,12 +323,25 @@ export class ActiveRun implements RunHandle<Engine> {
     body: (tx: Tx) => Promise<void> = async () => undefined,
     first?: (tx: Tx) => Promise<unknown>,
   ): Promise<void> {
-    await this.engine.store.write('step', async (tx) => {
+    await this.commit('step', async (tx) => {
       await first?.(tx)
       await this.fence(tx, advanceRun)
       await body(tx)
       this.insert(tx, steps)
     })
+    this.#addSteps(steps)
+  }
+
+  /**
+   * Journals the end of the last call of a reply. It is stored with what follows it at once: the reservation of the next model
+   * call, or the end of the run. A crash before that leaves the call open, as one before its end does.
+   */
+  hold(step: Step): void {
+    this.#held = step
+    this.#addSteps([step])
+  }
+
+  #addSteps(steps: readonly Step[]): void {
     this.journal.add(...steps)
     this.tries = 0
     this.modelCall = undefined

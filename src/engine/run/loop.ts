@@ -147,22 +147,33 @@ async function finishOpenCalls(run: ActiveRun): Promise<void> {
   await finishCalls(run, repeatable)
 }
 
-const finishCalls = (run: ActiveRun, calls: ReadyCall[]) => runConcurrently(calls, (call) => finishCall(run, call))
+async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
+  let open = calls.length
+  const end: EndCall = async (step, record) => {
+    // Only once the ends of all others are stored: nothing else may write for the run while a step is held.
+    if (open === 1 && !record && run.journal.pendingCalls.length === 0) return run.hold(step)
+    await run.record([step], record)
+    open--
+  }
+  await runConcurrently(calls, (call) => finishCall(run, call, end))
+}
 
-async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
+/** Stores the end of a call, with whatever else belongs to it. */
+type EndCall = (step: Step, record?: (tx: Tx) => Promise<void>) => Promise<void>
+
+async function finishCall(run: ActiveRun, ready: ReadyCall, end: EndCall): Promise<void> {
   const { engine, signal } = run
   signal.throwIfAborted()
   const context = { ...run.contextOf(ready.call.id), change: engine.moments.changeFiles(run, ready.call.id) }
   if (ready.tool.effect === 'transactional') return finishTransactional(run, ready, context)
-  if (!(await isStillGranted(run, ready)))
-    return run.record([run.journal.next('ended', endedStep(ready.call, grantLapsed))])
+  if (!(await isStillGranted(run, ready))) return end(run.journal.next('ended', endedStep(ready.call, grantLapsed)))
   const labelOutcome = await engine.moments.watchFiles(run, ready)
   engine.crash('tool.before_run')
   run.assertLease()
   const made = await run.abortable(callWithTimeout(engine.clock, ready, context))
   engine.crash('tool.after_run')
   const { outcome, record } = await labelOutcome(made)
-  await run.record([run.journal.next('ended', endedStep(ready.call, outcome))], record)
+  await end(run.journal.next('ended', endedStep(ready.call, outcome)), record)
 }
 
 /** A transactional call commits its rows and its end together. If it throws, its rows roll back and the error is its outcome. */

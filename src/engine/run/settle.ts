@@ -37,7 +37,7 @@ import { nextRun } from './submit.ts'
 export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedReply): Promise<AfterRun> {
   const { engine, claimed } = run
   const { ending, written } = await engine.moments.beforeSettle(run, proposed)
-  const { after, thread, turn } = await engine.store.write('settle', async (tx) => {
+  const { after, thread, turn } = await run.commit('settle', async (tx) => {
     const { activeMs, label } = run
     const now = engine.clock.now()
     const locking = lockRunSessions(tx, claimed.run)

@@ -111,7 +111,7 @@ async function reserveBudget(run: ActiveRun, input: () => ModelInput, steering?:
   const { id: runId, rootRunId, principal } = claimed.run
   const reservation = { runId, call, rootRunId, model: recordedName(model), principal }
   let steerStep: Step | undefined
-  const refusal = await engine.store.write('step', async (tx) => {
+  const refusal = await run.commit('step', async (tx) => {
     await lockPool(tx, claimed.run)
     await run.fence(tx)
     // A retried transaction may find more messages: it keeps the step's number and replaces its payload.
