@@ -3,13 +3,13 @@ import { HeddleError } from '../../domain/errors.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Model } from '../../domain/model.ts'
 import type { ModelSettings } from '../../domain/persona.ts'
-import type { Step } from '../../domain/run.ts'
+import type { Run, Step } from '../../domain/run.ts'
 import { type CallSum, callSum, spendingOf } from '../../domain/spending.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
-import { advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
+import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
 import { insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
@@ -56,6 +56,8 @@ interface RunStart {
 export interface WorkerHandle {
   /** Aborts with a Stop when the run must end here. */
   signal: AbortSignal
+  /** Executes a run that was claimed in a commit of this one. */
+  start(claimed: ClaimedRun): void
   /** Whether, by this process's clock, other workers may soon consider it dead. */
   leaseAtRisk(): boolean
   /** The claimant for the follow-up run; undefined while this process takes no new work. */
@@ -189,6 +191,11 @@ export class ActiveRun implements RunHandle<Engine> {
     return this.#pool.claimant()
   }
 
+  /** Executes a child that was claimed in the commit that started it. */
+  start(child: ClaimedRun): void {
+    this.#pool.start(child)
+  }
+
   /**
    * Label of everything the model has seen. Untrusted content taints it however old it is; sources of trusted content
    * are listed for this run only.
@@ -306,6 +313,14 @@ export class ActiveRun implements RunHandle<Engine> {
     return owned
   }
 
+  /** The same for a run that makes progress; returns the run as it is stored now. */
+  async fenceCaller(tx: Tx): Promise<Run> {
+    tx.locking('runs')
+    const run = await advanceCaller(tx, this.claimed.claim, this.activeMs)
+    if (!run) throw fenced()
+    return run
+  }
+
   /** Resolves with the work's outcome or rejects with the stop reason; work that ignores the signal is abandoned. */
   abortable<T>(work: Promise<T>): Promise<T> {
     const { signal } = this
@@ -329,7 +344,7 @@ export class ActiveRun implements RunHandle<Engine> {
       await body(tx)
       this.insert(tx, steps)
     })
-    this.#addSteps(steps)
+    this.addSteps(steps)
   }
 
   /**
@@ -338,10 +353,11 @@ export class ActiveRun implements RunHandle<Engine> {
    */
   hold(step: Step): void {
     this.#held = step
-    this.#addSteps([step])
+    this.addSteps([step])
   }
 
-  #addSteps(steps: readonly Step[]): void {
+  /** Notes that steps are stored, or held. */
+  addSteps(steps: readonly Step[]): void {
     this.journal.add(...steps)
     this.tries = 0
     this.modelCall = undefined

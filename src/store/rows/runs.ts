@@ -4,7 +4,7 @@ import type { Label } from '../../domain/label.ts'
 import { type Outcome, type Run, type RunError, type RunState, statesBefore, type Wait } from '../../domain/run.ts'
 import type { Builder } from '../dialect.ts'
 import { TransactionMisuse } from '../failures.ts'
-import { type Query, statement } from '../statement.ts'
+import { type Query, statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { claimColumns, optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
@@ -17,8 +17,12 @@ export interface Claim {
 }
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
-  tx.send(insert(runRow(run)))
-  if (run.options.deadline !== undefined) tx.hint('due')
+  insertRuns(tx, [run])
+}
+
+export function insertRuns(tx: Tx, runs: readonly Run[]): void {
+  for (const query of inserts(runs.map(runRow))) tx.send(query)
+  if (runs.some(({ options }) => options.deadline !== undefined)) tx.hint('due')
 }
 
 /** The session that a run works in. */
@@ -88,6 +92,12 @@ export async function advanceRun(
 ): Promise<{ cancelReason: string | null } | undefined> {
   const row = await tx.first(progress({ ...claim, activeMs }))
   return row && { cancelReason: row.cancel_reason }
+}
+
+/** The same, and returns the run as it is stored now. */
+export async function advanceCaller(tx: Tx, claim: Claim, activeMs: Millis): Promise<Run | undefined> {
+  const row = await tx.first(progressOfCaller({ ...claim, activeMs }))
+  return row && runFrom(row)
 }
 
 /** Assigns a queued run, whose row is locked, to an owner with its final settings; the new epoch fences off earlier claims. */
@@ -210,64 +220,51 @@ export async function runsOf(
   return (await rows.all(query)).map(runFrom)
 }
 
-/** Whether a request has an unfinished run. */
-export async function hasUnfinished(rows: Reading, rootRunId: string): Promise<boolean> {
-  return (await rows.first(unfinished({ rootRunId }))) !== undefined
-}
-
-/** Whether a request has an unfinished run that does not wait for an approval or a budget. */
-export async function hasActiveRun(rows: Reading, rootRunId: string): Promise<boolean> {
-  return (await rows.first(activeRun({ rootRunId }))) !== undefined
-}
-
-/** Number of a request's runs that wait for a retry. */
-export async function countRetrying(rows: Reading, rootRunId: string): Promise<number> {
-  return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
-}
-
-const insert = statement((db, row: RunRow) =>
-  db.insertInto('runs').values({
-    id: row.id,
-    kind: row.kind,
-    state: row.state,
-    session_id: row.session_id,
-    created_at: row.created_at,
-    finished_at: row.finished_at,
-    via: row.via,
-    lane: row.lane,
-    root_run_id: row.root_run_id,
-    parent_run_id: row.parent_run_id,
-    depth: row.depth,
-    tool_call_id: row.tool_call_id,
-    requester_session_id: row.requester_session_id,
-    agent: row.agent,
-    model_requested: row.model_requested,
-    options_json: row.options_json,
-    priority: row.priority,
-    requested_at: row.requested_at,
-    owner_id: row.owner_id,
-    epoch: row.epoch,
-    crashes: row.crashes,
-    tries: row.tries,
-    active_ms: row.active_ms,
-    deadline: row.deadline,
-    waiting_for: row.waiting_for,
-    wake_at: row.wake_at,
-    cancel_reason: row.cancel_reason,
-    effective_tools_json: row.effective_tools_json,
-    ceiling_json: row.ceiling_json,
-    integrity: row.integrity,
-    sources_json: row.sources_json,
-    error_json: row.error_json,
-    task_id: row.task_id,
-    principal: row.principal,
-    title: row.title,
-    cleanup: row.cleanup,
-    share_mode: row.share_mode,
-    profile_id: row.profile_id,
-    profile_version: row.profile_version,
-    model_clamp_json: row.model_clamp_json,
-  }),
+const inserts = statementOfRows((db, rows: RunRow[]) =>
+  db.insertInto('runs').values(
+    rows.map((row) => ({
+      id: row.id,
+      kind: row.kind,
+      state: row.state,
+      session_id: row.session_id,
+      created_at: row.created_at,
+      finished_at: row.finished_at,
+      via: row.via,
+      lane: row.lane,
+      root_run_id: row.root_run_id,
+      parent_run_id: row.parent_run_id,
+      depth: row.depth,
+      tool_call_id: row.tool_call_id,
+      requester_session_id: row.requester_session_id,
+      agent: row.agent,
+      model_requested: row.model_requested,
+      options_json: row.options_json,
+      priority: row.priority,
+      requested_at: row.requested_at,
+      owner_id: row.owner_id,
+      epoch: row.epoch,
+      crashes: row.crashes,
+      tries: row.tries,
+      active_ms: row.active_ms,
+      deadline: row.deadline,
+      waiting_for: row.waiting_for,
+      wake_at: row.wake_at,
+      cancel_reason: row.cancel_reason,
+      effective_tools_json: row.effective_tools_json,
+      ceiling_json: row.ceiling_json,
+      integrity: row.integrity,
+      sources_json: row.sources_json,
+      error_json: row.error_json,
+      task_id: row.task_id,
+      principal: row.principal,
+      title: row.title,
+      cleanup: row.cleanup,
+      share_mode: row.share_mode,
+      profile_id: row.profile_id,
+      profile_version: row.profile_version,
+      model_clamp_json: row.model_clamp_json,
+    })),
+  ),
 )
 
 const byId = statement((db, arg: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', arg.id))
@@ -288,33 +285,6 @@ const liveOf = statement((db, arg: { sessionId: string }) =>
   db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
 )
 
-const activeRun = statement((db, arg: { rootRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select('id')
-    .where('root_run_id', '=', arg.rootRunId)
-    .where('finished_at', 'is', null)
-    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), sql<boolean>`waiting_for NOT IN ('approval', 'budget')`]))
-    .limit(sql.lit(1)),
-)
-
-const retrying = statement((db, arg: { rootRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select(sql<number>`count(*)`.as('count'))
-    .where('root_run_id', '=', arg.rootRunId)
-    .where('waiting_for', '=', sql.lit('retry')),
-)
-
-const unfinished = statement((db, arg: { rootRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select('id')
-    .where('root_run_id', '=', arg.rootRunId)
-    .where('finished_at', 'is', null)
-    .limit(sql.lit(1)),
-)
-
 const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
   db
     .updateTable('runs')
@@ -324,9 +294,10 @@ const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
     .where('epoch', '=', arg.epoch)
     .returning('cancel_reason')
 const fence = statement(ofClaim)
-const progress = statement((db, arg: Claim & { activeMs: number }) =>
-  ofClaim(db, arg).set({ crashes: 0, crashes_alone: 0, tries: 0 }),
-)
+const advanced = (db: Builder, arg: Claim & { activeMs: number }) =>
+  ofClaim(db, arg).set({ crashes: 0, crashes_alone: 0, tries: 0 })
+const progress = statement(advanced)
+const progressOfCaller = statement((db, arg: Claim & { activeMs: number }) => advanced(db, arg).returningAll())
 
 interface Assignment extends ReturnType<typeof optionColumns>, ReturnType<typeof claimColumns> {
   id: string

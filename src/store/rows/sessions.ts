@@ -8,7 +8,7 @@ import type { Thread } from '../../domain/turn.ts'
 import type { Builder } from '../dialect.ts'
 import { ConstraintViolated } from '../failures.ts'
 import { raw } from '../raw.ts'
-import { statement } from '../statement.ts'
+import { statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import type { OwnedBy } from './access/own-sessions.ts'
@@ -26,6 +26,16 @@ export async function insertSession(tx: Tx, session: Session): Promise<void> {
     if (error instanceof ConstraintViolated && error.constraint === 'unique') throw labelTaken(session.label)
     throw error
   }
+}
+
+/** Inserts sessions whose labels no other can have, with the segments that they will write. */
+export function insertNewSessions(
+  tx: Tx,
+  sessions: readonly { session: Session; below: { segmentId: string; depth: number } | null }[],
+): void {
+  const segments = sessions.map(({ session, below }) => segmentRow({ id: session.segmentId, below }))
+  for (const query of insertSegments(segments)) tx.send(query)
+  for (const query of insertSessions(sessions.map(({ session }) => sessionRow(session)))) tx.send(query)
 }
 
 /** Locks a session's row; required for moving its head. */
@@ -182,13 +192,11 @@ export async function insertSegment(
   tx: Tx,
   segment: { id: string; below: { segmentId: string; depth: number } | null },
 ): Promise<void> {
-  await tx.run(
-    insertSegmentRow({
-      id: segment.id,
-      parentId: segment.below?.segmentId ?? null,
-      forkDepth: segment.below?.depth ?? 0,
-    }),
-  )
+  for (const query of insertSegments([segmentRow(segment)])) tx.send(query)
+}
+
+function segmentRow({ id, below }: Parameters<typeof insertSegment>[1]): Tables['segments'] {
+  return { id, parent_id: below?.segmentId ?? null, fork_depth: below?.depth ?? 0 }
 }
 
 function labelTaken(label: string): HeddleError {
@@ -257,8 +265,32 @@ const headOf = (db: Builder, arg: NewHead) =>
 const setHead = statement(headOf)
 const setLastHead = statement((db, arg: NewHead & { tidyAt: number }) => headOf(db, arg).set({ tidy_at: arg.tidyAt }))
 
-const insertSegmentRow = statement((db, arg: { id: string; parentId: string | null; forkDepth: number }) =>
-  db.insertInto('segments').values({ id: arg.id, parent_id: arg.parentId, fork_depth: arg.forkDepth }),
+const insertSegments = statementOfRows((db, rows: Tables['segments'][]) =>
+  db
+    .insertInto('segments')
+    .values(rows.map((row) => ({ id: row.id, parent_id: row.parent_id, fork_depth: row.fork_depth }))),
+)
+
+const insertSessions = statementOfRows((db, rows: SessionRow[]) =>
+  db.insertInto('sessions').values(
+    rows.map((row) => ({
+      id: row.id,
+      folder: row.folder,
+      label: row.label,
+      segment_id: row.segment_id,
+      head_turn_id: row.head_turn_id,
+      updated_at: row.updated_at,
+      archived_at: row.archived_at,
+      principal_id: row.principal_id,
+      kind: row.kind,
+      narrates_id: row.narrates_id,
+      tidy_at: row.tidy_at,
+      removed_at: row.removed_at,
+      persona_id: row.persona_id,
+      system_prompt_hash: row.system_prompt_hash,
+      bound_by_json: row.bound_by_json,
+    })),
+  ),
 )
 
 function sessionRow(session: Session): SessionRow {
