@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { RunFilter } from '../../src/api/views/run.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newGateway, type TestGateway } from './gateway.ts'
@@ -19,6 +20,7 @@ describe.each(databases)('what the page asks for on %s', (database) => {
       [
         scriptedModel(({ messages }) => {
           const last = messages.at(-1)
+          if (last?.role === 'user' && String(last.content).includes('break')) return { fails: 'refused' }
           if (last?.role === 'user' && String(last.content).includes('look'))
             return { text: 'I look.', calls: [{ name: 'recall', input: { query: 'x'.repeat(3000) } }] }
           return { text: 'an answer' }
@@ -52,6 +54,19 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     // What was added since does not move what was seen.
     await ask('six')
     expect(await door.turnWindow(folder, { of: 'main', limit: 2, after: newest.next ?? '' })).toEqual(middle)
+  })
+
+  test('runs that failed, and runs of one agent, are found behind any number of others', async () => {
+    const { door } = gateway
+    const { runId } = await ask('break')
+    const { itemId } = await door.submit(folder, { session: 'main', content: 'work', agent: 'writer' })
+    const written = await door.answer(folder, itemId, never)
+    for (const word of ['one', 'two', 'three']) await ask(word)
+    const ids = async (filter: RunFilter) =>
+      (await door.runs({ ...filter, all: true, folder, limit: 1 })).rows.map(({ id }) => id)
+    expect(await ids({ failed: true })).toEqual([runId])
+    expect(await ids({ agent: 'writer' })).toEqual([written.runId])
+    expect(await ids({ agent: '@writer', failed: true })).toEqual([])
   })
 
   test('the tree has the newest turns of all sessions of a folder, with who wrote them and what they cost', async () => {

@@ -229,6 +229,8 @@ export const rules: RulesOf<App> = {
   },
   models: { action: 'model.list' },
   agents: { action: 'agent.list', args: async (checks, folder) => [await checks.folder(folder)] },
+  agent: { action: 'agent.inspect', args: async (checks, folder, name) => [await checks.folder(folder), name] },
+  skills: { action: 'agent.inspect', args: async (checks, folder) => [await checks.folder(folder)] },
   checkAgent: { action: 'agent.list', args: async (checks, folder, name) => [await checks.folder(folder), name] },
 
   ...profileRules,
@@ -247,6 +249,8 @@ export const rules: RulesOf<App> = {
   backup: { action: 'home.backup' },
 
   whoami: { action: 'user.self' },
+  doctor: { action: 'home.examine', args: async (checks, folder) => [await checks.folder(folder)] },
+  settings: { action: 'config.read' },
   setting: { action: 'config.read' },
   users: { action: 'user.list' },
   addUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },

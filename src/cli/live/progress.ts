@@ -1,4 +1,5 @@
 import { type Event, stepsIn } from '../../domain/event.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { StreamItem } from '../../gateway/api.ts'
 import { inThousands } from '../pages/answer-page.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
@@ -35,7 +36,7 @@ export class Progress {
 
   get text(): string {
     const text = this.#runId === null ? '' : this.#stream.of(this.#runId)
-    const agents = this.#agents.size === 1 ? '1 agent running' : `${this.#agents.size} agents running`
+    const agents = `${countNoun(this.#agents.size, 'agent')} running`
     const doing = [...this.#tools.map((name) => printable(name)), ...(this.#agents.size > 0 ? [agents] : [])].join(', ')
     return [text, paint(this.#screen, 'dim', doing)].filter((part) => part !== '').join('\n')
   }

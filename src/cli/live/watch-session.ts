@@ -3,6 +3,7 @@ import type { TurnView } from '../../api/views/turn.ts'
 import { type Event, stepsIn } from '../../domain/event.ts'
 import { tail } from '../../domain/id.ts'
 import { isTerminal } from '../../domain/run.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
 import type { CommandContext } from '../command.ts'
@@ -103,7 +104,7 @@ export class SessionWatcher {
   async #introduce(): Promise<void> {
     const { run, session, children } = this.#scope
     for (const child of children) this.#children.add(child)
-    const agents = `${children.length} agent${children.length === 1 ? '' : 's'} running for it`
+    const agents = `${countNoun(children.length, 'agent')} running for it`
     if (run) await this.#introduceRun(run)
     else
       this.#pane.print(

@@ -8,7 +8,7 @@ import type { Run, RunError } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { findPersona } from '../../store/rows/personas.ts'
 import { findRun } from '../../store/rows/runs.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Reading, Tx } from '../../store/store.ts'
 import { type ChosenModel, chooseModel } from '../model/choose-model.ts'
 import { toolSpecs } from '../model/model-request.ts'
 import { type AgentRole, isBuiltIn, roleOf } from '../model/role.ts'
@@ -66,17 +66,32 @@ export async function readChildActor(
   return { ...actor, access: { ...access, principal: { kind: 'run', id: run.id, of: actingFor(access.principal) } } }
 }
 
+/** What decides who a run is, besides what is stored about it. */
+export type AskedRun = Pick<
+  Run,
+  | 'agent'
+  | 'modelRequested'
+  | 'options'
+  | 'profile'
+  | 'epoch'
+  | 'depth'
+  | 'parentRunId'
+  | 'ceiling'
+  | 'effectiveTools'
+  | 'subagent'
+>
+
 /** Decides who a run is that was asked like this. */
 export async function decideActor(
-  tx: Tx,
+  rows: Reading,
   engine: Engine,
-  run: Run,
+  run: AskedRun,
   { folder, persona, bounds, parent, access, policies }: StoredActor,
 ): Promise<Actor> {
   const { policy, tools: known } = engine
   const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
   const entry = policies.agents.find(({ agentId }) => agentId === `@${agent}`)
-  const found = await profileOfRun(tx, { ...run, agent }, policies, entry)
+  const found = await profileOfRun(rows, { ...run, agent }, policies, entry)
   const profile = found && 'gone' in found ? null : found
   const permissions = [
     ...(persona ? [persona.permissions] : []),
@@ -124,13 +139,13 @@ function defaultAgentFor({ principal }: RunAccess, configured: string): string {
 }
 
 /** What a run was given by the run or the job that started it. */
-function givenCeiling(run: Run, parent: Run | undefined): Ceiling {
+function givenCeiling(run: AskedRun, parent: Run | undefined): Ceiling {
   return intersectCeilings(run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
 }
 
 /** What the registry says of an agent, with the skills that are forwarded to it: those of its delegation, or the default. */
 function registeredAgent(
-  { options: { delegation }, ceiling: { skills: before = [] } }: Run,
+  { options: { delegation }, ceiling: { skills: before = [] } }: AskedRun,
   entry: AgentEntry | undefined,
   { profile, ceiling }: { profile: RunProfile | null; ceiling: Ceiling },
 ) {
@@ -176,7 +191,7 @@ function profileLimits(profile: RunProfile | null, askedTokens: number): Profile
 
 function modelOf(
   engine: Engine,
-  run: Run,
+  run: AskedRun,
   {
     role,
     persona,
@@ -196,6 +211,6 @@ function modelOf(
 }
 
 /** The model that was asked for: by the spawning call or the input, else by the agent's file at the first claim. */
-function requestedModel({ modelRequested, epoch }: Run, role: AgentRole): string | null {
+function requestedModel({ modelRequested, epoch }: AskedRun, role: AgentRole): string | null {
   return modelRequested ?? (epoch === 0 && role.kind === 'worker' ? role.agent.model : null)
 }
