@@ -348,8 +348,8 @@ export class ActiveRun implements RunHandle<Engine> {
   }
 
   /**
-   * Journals the end of the last call of a reply. It is stored with what follows it at once: the reservation of the next model
-   * call, or the end of the run. A crash before that leaves the call open, as one before its end does.
+   * Journals the end of a reply's last call, a pure one. It is stored with what follows it at once: the reservation of the next
+   * model call, or the end of the run. A crash before that leaves the call open, and it is made again.
    */
   hold(step: Step): void {
     this.#held = step
