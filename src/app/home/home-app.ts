@@ -6,7 +6,7 @@ import { agentNamesFor } from '../agents.ts'
 import { databaseLocation, type StoreSettings } from '../store.ts'
 import { examine } from './doctor.ts'
 
-/** The installation and its settings; whoever asks has reached the process that has the home open. */
+/** The installation and its settings, asked of the process that has the home open. */
 export function homeApp(
   { paths, env, config }: Pick<StoreSettings, 'paths' | 'env'> & { config: ShownConfig },
   clock: Clock,
