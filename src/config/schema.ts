@@ -201,6 +201,7 @@ export const configSchema = z.strictObject(
       tls: z.strictObject({ cert: folder(), key: folder() }, sectionRule).exactOptional(),
       allowPlain: flag().default(false),
       requestsPerSecond: count(1).default(200),
+      failuresPerMinute: count(1).default(20),
     }),
     retention: section({ eventDays: count(1).default(30) }),
     notify: section({ command: text('must be the path of a program').exactOptional() }),
