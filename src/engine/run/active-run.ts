@@ -10,7 +10,7 @@ import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvents } from '../../store/rows/events.ts'
 import { advanceRun, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
-import { insertSteps, readSteps } from '../../store/rows/steps.ts'
+import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
@@ -331,6 +331,7 @@ export class ActiveRun implements RunHandle<Engine> {
       tx,
       steps.map((step) => ({ ...step, touchedFolder: touchedFolder(step, session.folder) })),
     )
+    for (const seq of this.journal.surveyedBegins(steps)) clearTouchedFolder(tx, run.id, seq)
     recordEvents(
       tx,
       steps.map((step) => ({

@@ -14,13 +14,14 @@ const minShare = 0.5
 
 /**
  * Adds to each new content the file that it was moved or copied from, where only one can be meant: of files that are gone
- * one with the same content, or with most of its lines; else of all files the one with the same content. The path is empty
- * where several had it.
+ * one with the same content, or with most of its lines; else of all files the one with the same content, if the new one was
+ * not there before or that one has lost it, as when two files are swapped. The path is empty where several had it.
  */
 export function withOrigins(versions: readonly CommandVersion[], folder: FolderBefore): CommandVersion[] {
   const gone = versions.filter(({ before, after }) => before?.bytes && after === null)
   const isComplete = [...folder.marks.keys()].every((path) => folder.contents.has(path))
   const byHash = Map.groupBy(folder.contents, ([, { sha256 }]) => sha256)
+  const changed = new Set(versions.map(({ path }) => path))
   const taken = new Set<string>()
   const moved = new Map<string, string>()
   const fresh = versions.filter(({ before, after }) => after?.bytes && after.sha256 !== before?.sha256)
@@ -35,9 +36,10 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
     if (moved.has(path)) continue
     const copied = (byHash.get(after?.sha256 ?? '') ?? []).filter(([from]) => from !== path)
     const [only] = copied
-    // A file that there was may as well have been written anew.
-    if (only && before === null && hasSubstance(after))
-      moved.set(path, copied.length === 1 && isComplete ? only[0] : '')
+    const isOnly = only !== undefined && copied.length === 1 && isComplete
+    // A file that there was may as well have been written anew, unless the content has left another file.
+    if (only && hasSubstance(after) && (before === null || (isOnly && changed.has(only[0]))))
+      moved.set(path, isOnly ? only[0] : '')
     else if (!only) {
       const from = mostAlike(
         { before, after },

@@ -48,8 +48,12 @@ export interface CompactStep {
   stillFull?: true
 }
 
-/** The folder in which an ended call changed files, or may have changed them unobserved. */
+/**
+ * The folder in which an ended call changed files, or may have changed them unobserved; of an unsafe call that begins, the
+ * folder in which it may do so until its end is journalled.
+ */
 export function touchedFolder({ kind, payload }: Step, folder: string): string | null {
+  if (kind === 'begun') return (payload as BegunStep).effect === 'unsafe' ? folder : null
   if (kind !== 'ended') return null
   const { touched, status } = payload as EndedStep
   if (!touched) return status === 'unknown' ? folder : null
@@ -153,6 +157,16 @@ export class Journal {
   get doubledCount(): number {
     const ends = this.#payloads<EndedStep>('ended').map(({ id }) => id)
     return new Set(ends.filter((id, at) => ends.indexOf(id) !== at)).size
+  }
+
+  /** Numbers of the steps that began the unsafe calls which these steps end, with all changes of files recorded. */
+  surveyedBegins(ends: readonly Step[]): number[] {
+    const surveyed = ends.filter(({ kind }) => kind === 'ended').map(({ payload }) => payload as EndedStep)
+    const ids = new Set(surveyed.filter(isSurveyed).map(({ id }) => id))
+    return this.#of('begun').flatMap(({ seq, payload }) => {
+      const { id, effect } = payload as BegunStep
+      return effect === 'unsafe' && ids.has(id) ? [seq] : []
+    })
   }
 
   /** Whether a call succeeded. */
@@ -317,6 +331,12 @@ export class Journal {
   #payloads<T>(kind: Step['kind']): T[] {
     return this.#of(kind).map(({ payload }) => payload as T)
   }
+}
+
+/** Whether an ended call has left no change of a file that is not recorded. */
+function isSurveyed({ touched, status }: EndedStep): boolean {
+  if (!touched) return status !== 'unknown'
+  return !('unseen' in touched) && touched.unrecorded === 0
 }
 
 /** How often a cycle of this length was completed: each call and answer equal those one round before. */
