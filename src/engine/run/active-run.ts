@@ -21,8 +21,9 @@ import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
-import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
+import { Journal, stepEventFields } from './context/journal.ts'
 import type { PathTurn } from './context/path-turn.ts'
+import { surveyedBegins, touchedFolder } from './context/touched-folder.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
 
@@ -331,7 +332,7 @@ export class ActiveRun implements RunHandle<Engine> {
       tx,
       steps.map((step) => ({ ...step, touchedFolder: touchedFolder(step, session.folder) })),
     )
-    for (const seq of this.journal.surveyedBegins(steps)) clearTouchedFolder(tx, run.id, seq)
+    for (const seq of surveyedBegins([...this.journal.steps, ...steps], steps)) clearTouchedFolder(tx, run.id, seq)
     recordEvents(
       tx,
       steps.map((step) => ({

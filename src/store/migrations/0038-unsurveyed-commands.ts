@@ -4,7 +4,7 @@ import type { Migration } from '../migration.ts'
  * The step that begins an unsafe call names the folder in which it may change files, until its end is journalled with all
  * its changes recorded: whatever runs, was interrupted or was not surveyed is found by its folder.
  */
-export const unsurveyedCommands: Migration = {
+export const commandsWithoutSurvey: Migration = {
   id: 38,
   name: 'unsurveyed-commands',
   up: ({ json }) => [

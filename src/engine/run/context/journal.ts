@@ -6,6 +6,7 @@ import type { ModelMessage, RequestedCall } from '../../../domain/model.ts'
 import type { Step } from '../../../domain/run.ts'
 import { mainArgument } from '../../../domain/text/main-argument.ts'
 import type { AwaitedRuns, Effect, ToolOutcome } from '../../../domain/tools/tool.ts'
+import { isMemoryWriter } from '../../../domain/tools/tool-names.ts'
 import type { UnsafeCall } from '../../../domain/tools/touched.ts'
 import type { ToolCallEntry } from '../../../domain/turn.ts'
 import { answerAsText, maxAnswerShown, summaryMessage, userMessage } from '../../model/model-messages.ts'
@@ -46,21 +47,6 @@ export interface CompactStep {
   to?: number
   /** Set if the window was still full afterwards, because of this summary. */
   stillFull?: true
-}
-
-/**
- * The folder in which an ended call changed files, or may have changed them unobserved; of an unsafe call that begins, the
- * folder in which it may do so until its end is journalled.
- */
-export function touchedFolder({ kind, payload }: Step, folder: string): string | null {
-  if (kind === 'begun') return (payload as BegunStep).effect === 'unsafe' ? folder : null
-  if (kind !== 'ended') return null
-  const { touched, status } = payload as EndedStep
-  if (!touched) return status === 'unknown' ? folder : null
-  if ('unseen' in touched) return folder
-  const { created, changed, removed, passedOver = [], hidden } = touched
-  const isTouched = created.length + changed.length + removed.length + passedOver.length > 0 || hidden !== undefined
-  return isTouched ? touched.folder : null
 }
 
 /** A sequence of calls that the model repeats: how often, and how many calls it has. */
@@ -157,16 +143,6 @@ export class Journal {
   get doubledCount(): number {
     const ends = this.#payloads<EndedStep>('ended').map(({ id }) => id)
     return new Set(ends.filter((id, at) => ends.indexOf(id) !== at)).size
-  }
-
-  /** Numbers of the steps that began the unsafe calls which these steps end, with all changes of files recorded. */
-  surveyedBegins(ends: readonly Step[]): number[] {
-    const surveyed = ends.filter(({ kind }) => kind === 'ended').map(({ payload }) => payload as EndedStep)
-    const ids = new Set(surveyed.filter(isSurveyed).map(({ id }) => id))
-    return this.#of('begun').flatMap(({ seq, payload }) => {
-      const { id, effect } = payload as BegunStep
-      return effect === 'unsafe' && ids.has(id) ? [seq] : []
-    })
   }
 
   /** Whether a call succeeded. */
@@ -333,12 +309,6 @@ export class Journal {
   }
 }
 
-/** Whether an ended call has left no change of a file that is not recorded. */
-function isSurveyed({ touched, status }: EndedStep): boolean {
-  if (!touched) return status !== 'unknown'
-  return !('unseen' in touched) && touched.unrecorded === 0
-}
-
 /** How often a cycle of this length was completed: each call and answer equal those one round before. */
 function roundsOf(calls: BegunStep[], ends: Map<string, EndedStep>, length: number): number {
   let same = 1
@@ -377,7 +347,8 @@ function labelsIn(steps: readonly Step[]): Label[] {
 export function stepEventFields({ kind, payload }: Step): Record<string, string | number> {
   if (kind === 'begun') {
     const { id, name, input } = payload as BegunStep
-    const about = mainArgument(input)
+    // Events are kept for weeks, and a memory may be forgotten tomorrow.
+    const about = isMemoryWriter(name) ? '' : mainArgument(input)
     return { name, call: id, ...(about !== '' && { about }) }
   }
   if (kind === 'ended') {
