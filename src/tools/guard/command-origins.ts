@@ -34,13 +34,14 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
   }
   for (const { path, before, after } of fresh) {
     if (moved.has(path)) continue
-    const copied = (byHash.get(after?.sha256 ?? '') ?? []).filter(([from]) => from !== path)
+    const copied = (byHash.get(after?.sha256 ?? '') ?? []).map(([from]) => from).filter((from) => from !== path)
     const [only] = copied
-    const isOnly = only !== undefined && copied.length === 1 && isComplete
+    const [left, ...others] = copied.filter((from) => changed.has(from))
     // A file that there was may as well have been written anew, unless the content has left another file.
-    if (only && hasSubstance(after) && (before === null || (isOnly && changed.has(only[0]))))
-      moved.set(path, isOnly ? only[0] : '')
-    else if (!only) {
+    if (left !== undefined && others.length === 0 && hasSubstance(after)) moved.set(path, left)
+    else if (only !== undefined && before === null && hasSubstance(after))
+      moved.set(path, copied.length === 1 && isComplete ? only : '')
+    else if (only === undefined) {
       const from = mostAlike(
         { before, after },
         gone.filter((each) => !taken.has(each.path)),
