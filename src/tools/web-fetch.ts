@@ -7,10 +7,10 @@ const maxBytes = 48_000
 const maxErrorBytes = 4000
 const maxUrlLength = 1000
 
-const input = z.strictObject({ url: z.string().describe('whole, such as https://example.com/page') })
+const input = () => z.strictObject({ url: z.string().describe('whole, such as https://example.com/page') })
 
 /** Fetches a web page as text. */
-export const webFetch: Tool<z.output<typeof input>> = defineTool(input, {
+export const webFetch: Tool<z.output<ReturnType<typeof input>>> = defineTool(input, {
   name: 'web_fetch',
   description:
     'Fetches a public URL and returns its content as text: a page as its title, headings, paragraphs, lists and links, ' +

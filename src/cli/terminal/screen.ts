@@ -97,7 +97,7 @@ function cellsOf(line: string): Cell[] {
       return []
     }
     if (isPlain(part)) return Array.from(part, (text) => ({ text, columns: 1, open }))
-    return Array.from(graphemes.segment(part), ({ segment }) => ({
+    return Array.from(graphemesOf(part), ({ segment }) => ({
       text: segment,
       columns: graphemeWidth(segment),
       open,
@@ -130,6 +130,14 @@ export function width(text: string): number {
   return isPlain(text) ? text.length : cellsOf(text).reduce((sum, { columns }) => sum + columns, 0)
 }
 
+/** Made when it is needed: to make one reads the tables of all languages. */
+let segmenter: Intl.Segmenter | undefined
+
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter()
+  return segmenter.segment(text)
+}
+
 /** Width of a grapheme. Control characters count as one: untrusted text has none left when it is printed. */
 function graphemeWidth(grapheme: string): number {
   if (grapheme.length > 1) return stringWidth(grapheme)
@@ -145,7 +153,6 @@ function isPlain(text: string): boolean {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours take no room
 const ownColours = /\u001b\[(\d+)m/
-const graphemes = new Intl.Segmenter()
 /** Cache of widths of single UTF-16 units; bounded by 65,536 entries. */
 const letterWidths = new Map<string, number>()
 

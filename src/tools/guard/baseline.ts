@@ -41,14 +41,16 @@ export async function takeBaseline({ command, ...place }: FrozenCommand): Promis
   return {
     packed: gzipSync(JSON.stringify(kept)).toString('base64'),
     uncovered: [
-      ...(surveyed === 'tooMany' ? [tooMany] : surveyed.passedOver),
+      ...(surveyed === 'tooMany' ? [tooManyFiles()] : surveyed.passedOver),
       ...(named.isCut ? ['some of the many files that the command names'] : []),
       ...(named.leadsOutside ? [filesOutside] : []),
     ],
   }
 }
 
-const tooMany = `all but the files it names: the folder has more than ${maxSurveyed.toLocaleString('en')} entries`
+function tooManyFiles(): string {
+  return `all but the files it names: the folder has more than ${maxSurveyed.toLocaleString('en')} entries`
+}
 
 export interface BaselineComparison extends FrozenCommand {
   packed: string

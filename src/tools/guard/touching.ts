@@ -15,8 +15,8 @@ import { type FolderBefore, withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
 
 const whyUnseen = {
-  late: 'scanning the folder took too long',
-  tooMany: `the folder has more than ${maxSurveyed.toLocaleString('en')} entries`,
+  late: () => 'scanning the folder took too long',
+  tooMany: () => `the folder has more than ${maxSurveyed.toLocaleString('en')} entries`,
 }
 const maxHiddenNamed = 200
 
@@ -129,7 +129,7 @@ async function unlessUnseen<S extends object>(
 ): Promise<S | { unseen: string }> {
   try {
     const seen = await scan
-    return typeof seen === 'string' ? { unseen: whyUnseen[seen] } : seen
+    return typeof seen === 'string' ? { unseen: whyUnseen[seen]() } : seen
   } catch (error) {
     signal.throwIfAborted()
     return { unseen: error instanceof Error ? error.message : String(error) }
