@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { groupDigits } from '../domain/text/group-digits.ts'
 import type { FetchResult } from '../domain/tools/fetch.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import { defineTool } from './define-tool.ts'
@@ -62,7 +63,7 @@ function cutAt(text: string, most: number, hasMore: boolean): string {
 }
 
 function formatCount(count: number): string {
-  return count.toLocaleString('en-US')
+  return groupDigits(count)
 }
 
 /** Queries may hold tokens, and labels are stored for ever. */

@@ -141,14 +141,14 @@ function graphemesOf(text: string): Intl.Segments {
 /** Width of a grapheme. Control characters count as one: untrusted text has none left when it is printed. */
 function graphemeWidth(grapheme: string): number {
   if (grapheme.length > 1) return stringWidth(grapheme)
-  const known = grapheme < '\u0080' ? 1 : (letterWidths.get(grapheme) ?? stringWidth(grapheme))
+  const known = grapheme < '\u0080' || isPlain(grapheme) ? 1 : (letterWidths.get(grapheme) ?? stringWidth(grapheme))
   letterWidths.set(grapheme, known)
   return known
 }
 
-/** Fast path: ASCII text has one column per character. */
+/** Fast path: letters of Europe, punctuation, arrows and lines of boxes have one column per character. */
 function isPlain(text: string): boolean {
-  return /^[ -~]*$/.test(text)
+  return /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u257f]*$/.test(text)
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours take no room

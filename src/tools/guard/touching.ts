@@ -1,3 +1,4 @@
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
 import type {
   CommandVersion,
@@ -15,8 +16,8 @@ import { type FolderBefore, withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
 
 const whyUnseen = {
-  late: () => 'scanning the folder took too long',
-  tooMany: () => `the folder has more than ${maxSurveyed.toLocaleString('en')} entries`,
+  late: 'scanning the folder took too long',
+  tooMany: `the folder has more than ${groupDigits(maxSurveyed)} entries`,
 }
 const maxHiddenNamed = 200
 
@@ -129,7 +130,7 @@ async function unlessUnseen<S extends object>(
 ): Promise<S | { unseen: string }> {
   try {
     const seen = await scan
-    return typeof seen === 'string' ? { unseen: whyUnseen[seen]() } : seen
+    return typeof seen === 'string' ? { unseen: whyUnseen[seen] } : seen
   } catch (error) {
     signal.throwIfAborted()
     return { unseen: error instanceof Error ? error.message : String(error) }
