@@ -26,6 +26,9 @@ describe('every page', () => {
     '/compare/left...right',
     '/why/NOTES.md:1',
     '/usage',
+    '/agents/writer',
+    '/skills/coder',
+    '/doctor',
     '/welcome',
     '/nowhere',
   ]

@@ -57,6 +57,8 @@ interface TestPageOptions {
   files?: Files
   /** Address of a provider whose model answers; without one, the rehearsal. */
   model?: string
+  /** Fills the home before the daemon starts. */
+  fill?(home: string, folder: string): Promise<void>
 }
 
 const sampleFiles: Files = {
@@ -68,7 +70,7 @@ const sampleFiles: Files = {
 }
 
 /** Starts both. One for each test file: a browser takes a second, a daemon half of one. */
-export async function startTestPage({ files = sampleFiles, model }: TestPageOptions = {}): Promise<TestPage> {
+export async function startTestPage({ files = sampleFiles, model, fill }: TestPageOptions = {}): Promise<TestPage> {
   ensurePackages(['chromium'])
   const bin = await builtWithPage()
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-web-')))
@@ -91,6 +93,7 @@ export async function startTestPage({ files = sampleFiles, model }: TestPageOpti
     const setting = `provider: openai-compatible, baseURL: "${model}", model: tiny`
     writeFileSync(join(root, 'home/heddle.yaml'), `models:\n  main: { ${setting} }\n`)
   }
+  await fill?.(env.HEDDLE_HOME, folder)
   let daemon = await startDaemon(run('up', '--port', '0'))
   const { url } = daemon
   const browser = await chromium.launch({
