@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RunLine } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { answerPlainly, callTools, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
-import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
+import { newHeddle, type Started, type TerminalOptions, type TestHeddle } from './heddle.ts'
 import type { Terminal } from './played-terminal.ts'
 
-vi.setConfig({ testTimeout: 240_000 }) // Each test starts several processes, one after the other.
+vi.setConfig({ testTimeout: 240_000 }) // Some tests start several processes, one after the other.
 
 let heddle: TestHeddle
 let provider: TestProvider
@@ -54,8 +54,8 @@ afterEach(async () => {
   heddle.remove()
 })
 
-async function talk(options: { env?: NodeJS.ProcessEnv } = {}, ...args: string[]): Promise<Terminal> {
-  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...options.env }, isProcess: true }, ...args)
+async function talk({ env, isProcess = false }: TerminalOptions = {}, ...args: string[]): Promise<Terminal> {
+  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...env }, isProcess }, ...args)
   terminals.push(terminal)
   await terminal.shows('main> ')
   return terminal
@@ -74,9 +74,10 @@ const lastLine = /turn:\w{6} · main-1 · \d+ in, \d+ out · \$\d+\.\d+ · \d+\.
 
 test('bare heddle on a terminal talks in this folder’s main session, and goes on there the next time', async () => {
   await begin()
-  const first = await talk()
+  const first = await talk({ isProcess: true })
   first.type('which port?\r')
   await first.shows('answer to: which port?')
+  await first.shows('heddle show turn:')
   const { code, out } = await leave(first)
   expect(code).toBe(0)
   expect(out).toContain('session    main, new: it starts with your first message')
@@ -85,6 +86,7 @@ test('bare heddle on a terminal talks in this folder’s main session, and goes 
   const second = await talk()
   second.type('and then?\r')
   await second.shows('answer to: and then?')
+  await second.shows('heddle show turn:')
   expect((await leave(second, '\u0004')).out).toContain('“which port?”')
   expect(await turns()).toMatchObject([{ preview: 'which port?' }, { preview: 'and then?' }])
 })
@@ -100,6 +102,7 @@ test('what is typed while a turn is under way waits, shown as such, and is answe
   await chat.shows('answer to: slowly')
   await chat.shows('main> and this')
   await chat.shows('answer to: and this')
+  await chat.shows('heddle show turn:')
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'slowly' }, { preview: 'and this' }])
 })
@@ -127,6 +130,7 @@ test('/steer reaches the run at its next step; ! interrupts it and is answered n
   await provider.until(() => provider.log.filter(({ kind }) => kind === 'received').length === 3)
   chat.type('!fill it\r')
   await chat.shows('answer to: fill it')
+  await chat.shows('heddle show turn:')
   await leave(chat)
   expect((await turns()).map(({ preview, status }) => [preview, status])).toEqual([
     ['dig', 'completed'],
@@ -148,7 +152,7 @@ test('tool calls are told as they happen, with what they are about, and those of
 
 test('Ctrl-C stops the turn, twice leaves; when nothing runs it takes back what was typed', async () => {
   await begin()
-  const chat = await talk()
+  const chat = await talk({ isProcess: true })
   chat.type('slowly\r')
   await received()
   chat.type('\u0003')
@@ -160,6 +164,7 @@ test('Ctrl-C stops the turn, twice leaves; when nothing runs it takes back what 
   chat.type('\u0003')
   chat.type('whole\r')
   await chat.shows('answer to: whole')
+  await chat.shows('heddle show turn:')
   expect((await leave(chat, '\u0003\u0003')).code).toBe(130)
   expect(await turns()).toMatchObject([
     { preview: 'slowly', status: 'cancelled' },
@@ -169,7 +174,7 @@ test('Ctrl-C stops the turn, twice leaves; when nothing runs it takes back what 
 
 test('who leaves in the middle loses nothing: the next talk goes on with it', async () => {
   await begin()
-  const first = await talk()
+  const first = await talk({ isProcess: true })
   first.type('slowly\r')
   await received()
   const { out } = await leave(first)
@@ -177,6 +182,7 @@ test('who leaves in the middle loses nothing: the next talk goes on with it', as
   release()
   const second = await talk()
   await second.shows('answer to: slowly')
+  await second.shows('heddle show turn:')
   await leave(second)
   expect(await turns()).toMatchObject([{ preview: 'slowly', status: 'completed' }])
 })
@@ -189,6 +195,7 @@ test('after a crash the first line says what was picked up, and the answer comes
   expect((await killed.ended).code).toBe(137)
   const next = await talk()
   await next.shows('answer to: which port?')
+  await next.shows('heddle show turn:')
   const { out } = await leave(next)
   const lines = stripVTControlCharacters(out).split(/[\r\n]+/)
   expect(lines.filter((line) => line !== '' && line !== 'main> ')[0]).toBe(
@@ -209,6 +216,7 @@ test('a daemon that dies in the middle is told of, and the talk goes on without 
   await chat.shows('1 run resumed')
   release()
   await chat.shows('answer to: slowly')
+  await chat.shows('heddle show turn:')
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'slowly', status: 'completed' }])
 })
@@ -244,6 +252,7 @@ test('another model, another level, another session, a fork', async () => {
   ] as const) {
     chat.type(`${line}\r`)
     await chat.shows(answer)
+    if (answer.startsWith('answer to')) await chat.shows('heddle show turn:')
   }
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'one' }, { preview: 'two' }])
@@ -259,9 +268,10 @@ test('a paste of several lines is one message, and history is kept in a private 
   chat.type('\u001b[200~one\ntwo\n\u001b[201~')
   await chat.shows('one⏎two')
   chat.type('\r')
-  await chat.shows('answer to: one')
+  await chat.shows('heddle show turn:')
   chat.type(' a secret\r')
   await chat.shows('answer to: a secret')
+  await chat.shows('heddle show turn:')
   await leave(chat)
   expect((await turns()).map(({ preview }) => preview)).toEqual(['one two', 'a secret'])
   const file = join(heddle.home, 'run', 'history')
@@ -296,6 +306,7 @@ test('Ctrl-R looks for what was typed before, in this talk and in earlier ones',
   const first = await talk()
   first.type('which port?\r')
   await first.shows('answer to: which port?')
+  await first.shows('heddle show turn:')
   await leave(first)
   const chat = await talk()
   chat.type('half a thought\u0012por')
@@ -304,6 +315,7 @@ test('Ctrl-R looks for what was typed before, in this talk and in earlier ones',
   await chat.shows('main> half a thought')
   chat.type('\u0012por\r')
   await chat.shows('answer to: which port?')
+  await chat.shows('heddle show turn:')
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'which port?' }, { preview: 'which port?' }])
 })
@@ -323,6 +335,7 @@ test('/sessions lists what there is, /switch goes on there, also with what is un
   ] as const) {
     chat.type(`${line}\r`)
     await chat.shows(answer)
+    if (answer.startsWith('answer to')) await chat.shows('heddle show turn:')
   }
   await provider.until(() => provider.log.filter(({ kind }) => kind === 'received').length === 3)
   chat.type('/switch second\r')
@@ -331,6 +344,7 @@ test('/sessions lists what there is, /switch goes on there, also with what is un
   await chat.shows('session main has 1 turn')
   release()
   await chat.shows('answer to: slowly')
+  await chat.shows('heddle show turn:')
   await leave(chat)
   expect((await turns()).map(({ preview }) => preview)).toEqual(['one', 'slowly'])
 })
