@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { SignInLink } from '../api/access.ts'
 import type { SignedIn } from '../api/heddle.ts'
 import { owner, type Principal } from '../domain/access/principal.ts'
@@ -24,7 +24,7 @@ export function newToken(random: Random): string {
 
 /** Tokens have 256 random bits: a plain hash is enough. */
 export function tokenHash(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+  return hash('sha256', token, 'hex')
 }
 
 export function stateOf({ revokedAt, expiresAt }: Token, now: Millis): 'valid' | 'expired' | 'revoked' {

@@ -140,6 +140,8 @@ export interface Config {
   warnings: ConfigProblem[]
   /** Dotted path → text as written (redacted), for every value that refers to a variable or secret. */
   written: Record<string, string>
+  /** Dotted path → line in the file, for every value that the file has; the others are defaults. */
+  lines: Record<string, number>
 }
 
 interface LoadOptions {
@@ -241,6 +243,7 @@ function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, s
     skills: settings.skills.map(expand),
     credentials: credentialsOf(settings.tools.exec.credentials, (name) => secrets(name) ?? env[name]),
     warnings,
+    lines: checked.lines,
     written: Object.fromEntries(Array.from(references.written, ([path, text]) => [path, redact(text)])),
   }
 }

@@ -109,15 +109,20 @@ test('an address counts as one however it is written, and a network of IPv6 as o
   expect(callerAddress('::ffff:127.0.0.1')).toBe(callerAddress('127.0.0.1'))
   expect(callerAddress('2001:db8:1:2:3:4:5:6')).toBe(callerAddress('2001:db8:1:2:ffff::1'))
   expect(callerAddress('2001:db8:1:3::1')).not.toBe(callerAddress('2001:db8:1:2::1'))
+  expect(callerAddress('2001:db8::1')).toBe(callerAddress('2001:db8::2:0:0:7'))
+  expect(callerAddress('2001:db8::1')).not.toBe(callerAddress('2001:db8:0:1::1'))
 })
 
-test('a token that is wrong stays wrong without being counted again', async () => {
+test('a token that is wrong stays wrong without being counted again, and may be sent as often as a good one', async () => {
   const clock = manualClock()
-  const tokens = new AdmittedTokens(gateway.app, new RateLimits({ burst: 2, perSecond: 0 }, clock))
+  const rate = { burst: 10, perSecond: 1 }
+  const failures = new RateLimits({ burst: 2, perSecond: 0 }, clock)
+  const tokens = new AdmittedTokens(gateway.app, { failures, requests: new RateLimits(rate, clock) })
   for (let n = 0; n < 10; n++)
     await expect(tokens.identify('hdl_old', '127.0.0.1')).rejects.toMatchObject({ code: 'unknown_token' })
+  await expect(tokens.identify('hdl_old', '127.0.0.1')).rejects.toMatchObject({ code: 'too_many_requests' })
   const { token } = await gateway.app.createToken(null)
-  expect(await tokens.identify(token, '127.0.0.1')).toMatchObject({ principal: { kind: 'owner' } })
+  expect(await tokens.identify(token, '127.0.0.1')).toMatchObject({ kind: 'owner' })
 })
 
 test('a thousand connections that say nothing leave room for those who ask', async () => {

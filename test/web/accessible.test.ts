@@ -20,7 +20,19 @@ beforeAll(async () => {
 afterAll(() => heddle.close())
 
 describe('every page', () => {
-  const pages = ['/', '/s/main', '/turns', '/compare/left...right', '/why/NOTES.md:1', '/usage', '/welcome', '/nowhere']
+  const pages = [
+    '/',
+    '/s/main',
+    '/turns',
+    '/compare/left...right',
+    '/why/NOTES.md:1',
+    '/usage',
+    '/agents/writer',
+    '/skills/coder',
+    '/doctor',
+    '/welcome',
+    '/nowhere',
+  ]
   const places = inTurn(pages, 3)
 
   test.each(looks)('is accessible in %s at %i px', async (theme, width) => {

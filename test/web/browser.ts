@@ -58,6 +58,8 @@ interface TestPageOptions {
   files?: Files
   /** Address of a provider whose model answers; without one, the rehearsal. */
   model?: string
+  /** Fills the home before the daemon starts. */
+  fill?(home: string, folder: string): Promise<void>
 }
 
 const sampleFiles: Files = {
@@ -69,7 +71,7 @@ const sampleFiles: Files = {
 }
 
 /** Starts a daemon for a test file; all files of a worker share its browser. */
-export async function startTestPage({ files = sampleFiles, model }: TestPageOptions = {}): Promise<TestPage> {
+export async function startTestPage({ files = sampleFiles, model, fill }: TestPageOptions = {}): Promise<TestPage> {
   browser ??= launchBrowser()
   const launched = browser
   const bin = await builtWithPage()
@@ -93,6 +95,7 @@ export async function startTestPage({ files = sampleFiles, model }: TestPageOpti
     const setting = `provider: openai-compatible, baseURL: "${model}", model: tiny`
     writeFileSync(join(root, 'home/heddle.yaml'), `models:\n  main: { ${setting} }\n`)
   }
+  await fill?.(env.HEDDLE_HOME, folder)
   let daemon = await startDaemon(run('up', '--port', '0'))
   const { url } = daemon
   const troubles: string[] = []

@@ -8,6 +8,7 @@ import { countLiveChildren } from '../../store/rows/joins.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { profilesOfAgents } from '../policies/registered-agent.ts'
+import { callingRunOf, once } from '../run/calls/calling-run.ts'
 import { accessOf } from '../run/sender.ts'
 import { beginCalledChild, childModel, findSpawner, stoppingOutcome } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
@@ -61,12 +62,14 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
         )
       if (value.model !== undefined && !engine.knowsModel(value.model))
         return refused('error', `there is no model "${value.model}"; leave it out to use the default`)
-      const profile = (await profilesOfAgents(tx, engine.registry, [agent])).get(agent)
+      const profiles = await once(call, `profile of ${agent}`, () => profilesOfAgents(tx, engine.registry, [agent]))
+      const profile = profiles.get(agent)
       const tooLong = tooLongReason(engine, value.task, {
         ...{ agent, folder: parentSession.folder, requestedModel: value.model ?? target.model, profile },
       })
       if (tooLong !== undefined) return refused('error', tooLong)
-      const working = await countLiveChildren(tx, parentSession.id)
+      const before = await once(call, 'live children', () => countLiveChildren(tx, parentSession.id))
+      const working = before + (callingRunOf(call)?.children.length ?? 0)
       if (working >= settings.maxChildren)
         return refused(
           'forbidden',

@@ -57,6 +57,8 @@ export const runRoutes: RoutesOf<RunApp> = {
         folder: folder.exactOptional(),
         requestsOf: label.exactOptional(),
         root: z.string().max(100).exactOptional(),
+        agent: z.string().max(200).exactOptional(),
+        failed: flag.exactOptional(),
         ...page,
       }),
       answer: { rows: 'runs' },
@@ -166,7 +168,7 @@ async function answerWithin(
   const now = await app.answer(folder, id, AbortSignal.abort())
   if (wait === 0) return now
   const timedOut = new AbortController()
-  const stop = AbortSignal.any([timedOut.signal, gone])
+  const stop = AbortSignal.any([timedOut.signal, gone()])
   void clock.sleep(wait * 1000, stop).then(() => timedOut.abort())
   try {
     return await app.answer(folder, id, stop)

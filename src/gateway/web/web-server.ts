@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { type RouteContext, routes, type Sender } from '../http.ts'
+import { type RouteContext, routes } from '../http.ts'
 import { refusalAnswer } from '../refusals.ts'
+import type { Sender } from '../rights.ts'
 import { assertOwnClient, assertOwnPage, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
 import { AdmittedTokens } from './admitted-tokens.ts'
 import { cookieName, credentialOf } from './credential.ts'
@@ -104,10 +105,10 @@ class Door {
     this.#context = context
     this.#settings = settings
     this.#failures = new RateLimits(settings.failures ?? maxFailures, context.clock)
-    this.#tokens = new AdmittedTokens(context.heddle, this.#failures)
     this.#readiness = new Readiness(context.heddle, context.clock)
     this.#counts = new ServerCounts(context.hub)
     this.#requests = new RateLimits({ burst: 2 * perSecond, perSecond }, context.clock)
+    this.#tokens = new AdmittedTokens(context.heddle, { failures: this.#failures, requests: this.#requests })
     const http = routes({ ...context, senderOf: async (request) => this.#senderOf(request) })
     signInRoutes(http, {
       ...context,
@@ -156,9 +157,7 @@ class Door {
     const credential = credentialOf(request, this.#settings.cookie)
     assertOwnPage(request, credential)
     const { token } = credential
-    const { principal, hash } = await this.#tokens.identify(token, addressOf(request))
-    this.#requests.take(hash)
-    return { token, principal }
+    return { token, principal: await this.#tokens.identify(token, addressOf(request)) }
   }
 
   #metrics(): ServerMetrics {

@@ -75,6 +75,7 @@ export function openPostgresStore(
             const begun = client.query('BEGIN ISOLATION LEVEL READ COMMITTED').catch(refuse)
             begun.catch(() => undefined)
             const value = await body(tx)
+            tx.sendRest()
             await begun
             tx.end()
             if (tx.failure) throw tx.failure.error

@@ -7,6 +7,7 @@ import { Ago } from './ago.tsx'
 import styles from './approval-card.module.css'
 import { Button } from './button.tsx'
 import { ChangeView, sizeOfChange } from './change-view.tsx'
+import { Fact, Facts } from './facts.tsx'
 import { Reference } from './reference.tsx'
 import { State } from './state.tsx'
 
@@ -41,15 +42,23 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
           <PlainWords text={request} isSerif />
         </div>
       )}
-      <dl className={styles['facts']}>
+      <Facts>
         {facts.map(({ name, value }) => (
-          <Fact key={name} name={name} value={value} />
+          <Fact key={name} name={name}>
+            <PlainWords text={value} />
+          </Fact>
         ))}
-        <Fact name="why" value={reason} />
+        <Fact name="why">
+          <PlainWords text={reason} />
+        </Fact>
         {sources.length > 0 && (
-          <Fact name={trusted ? 'read' : 'read, not trusted'} value={sources.join(', ')} isWarning={!trusted} />
+          <Fact name={trusted ? 'read' : 'read, not trusted'}>
+            <span className={trusted ? undefined : styles['warning']}>
+              <PlainWords text={sources.join(', ')} />
+            </span>
+          </Fact>
         )}
-      </dl>
+      </Facts>
       <ChangeView change={change} />
       <p className="quiet small">All of it is shown{size === undefined ? '' : ` (${size})`}.</p>
       {isRefusing ? (
@@ -67,17 +76,6 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
       )}
       {answer.error && <Refused error={answer.error} />}
     </article>
-  )
-}
-
-function Fact({ name, value, isWarning = false }: { name: string; value: string; isWarning?: boolean }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd className={isWarning ? styles['warning'] : undefined}>
-        <PlainWords text={value} />
-      </dd>
-    </div>
   )
 }
 

@@ -6,6 +6,7 @@ import { useRunSteps } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Turn } from '../../api/wire.ts'
 import { buttonLook } from '../../parts/button.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { Reference } from '../../parts/reference.tsx'
@@ -101,14 +102,15 @@ function TurnFacts({ turn }: { turn: Turn }): ReactNode {
     ['trust', turn.label.integrity === 'trusted' ? 'trusted' : `not trusted: ${turn.label.sources.join(', ')}`],
   ]
   return (
-    <dl className={styles['facts']}>
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <div className={styles['facts']}>
+      <Facts>
+        {facts.map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
+        ))}
+      </Facts>
+    </div>
   )
 }
 
