@@ -7,7 +7,7 @@ export type Goal = { atMost: number } | { atLeast: number } | null
 export interface Figure {
   name: string
   value: number | null
-  unit: 'ratio' | 'ms' | 'MB' | 'tokens'
+  unit: 'ratio' | 'ms' | 'MB' | 'tokens' | 'fps'
   goal: Goal
   holds: boolean | null
   /** The middle half of the single measurements lies between these. */

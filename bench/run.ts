@@ -18,7 +18,7 @@ import { subagents } from './subagents.ts'
 import { talk } from './talk.ts'
 import { tools } from './tools.ts'
 import { turns } from './turns.ts'
-import { webServer } from './web-server.ts'
+import { web } from './web.ts'
 import { why } from './why.ts'
 
 /** A benchmark measures figures in one run. Figures are goals, never test assertions: a missed one exits 0 too. */
@@ -43,7 +43,10 @@ const benchmarks: Record<string, Benchmark> = {
   why: { about: 'why at a million turns and 5,000 versions of a file; commands in a folder of 10,000 files', run: why },
   search: { about: 'searching 100,000 turns by words on both databases, and what the index takes', run: search },
   profiles: { about: 'a claim and a plain turn with a thousand registered agents, pins and profiles', run: profiles },
-  web: { about: 'what the gateway adds to a request; a thousand browsers that follow events', run: webServer },
+  web: {
+    about: 'what the gateway adds to a request; a thousand browsers that follow events; the page in a browser',
+    run: web,
+  },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

@@ -14,9 +14,7 @@ export interface AccountView {
   perDayUsd: number | null
 }
 
-/** The caller, and the settings of this home. */
+/** The caller. */
 export interface AccountApp {
   whoami(): Promise<AccountView>
-  /** One setting as it is in use, secrets redacted; null if it has no value. */
-  setting(key: string): Promise<{ key: string; value: unknown }>
 }

@@ -4,6 +4,7 @@ import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
 import type { CommandApp } from './commands.ts'
 import type { EventApp } from './events.ts'
+import type { HomeApp } from './home.ts'
 import type { JobApp } from './jobs.ts'
 import type { MetricsApp } from './metrics.ts'
 import type { ModelApp } from './models.ts'
@@ -25,6 +26,7 @@ export interface App
     ModelApp,
     CommandApp,
     AccountApp,
+    HomeApp,
     ProfileApp,
     PlanApp,
     JobApp,

@@ -1,10 +1,12 @@
 import type { OutboxState } from '../domain/jobs/outbox.ts'
-import type { FireView, JobSettings, JobTimes, JobView, MessageView } from './views/job.ts'
+import type { FireView, JobSettings, JobTimes, JobView, JobWeek, MessageView } from './views/job.ts'
 
 /** Work that starts by itself, and what it sends. */
 export interface JobApp {
   /** Jobs, the next to fire first. */
   jobs(): Promise<JobView[]>
+  /** What became of the times of the last three days, and which come in the next four. */
+  jobWeek(): Promise<JobWeek>
   /** The next times of a schedule, without saving anything. */
   previewJob(times: JobTimes): Promise<{ kind: JobView['kind']; spec: string; timezone?: string; times: string[] }>
   addJob(folder: string, settings: JobSettings): Promise<JobView>

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { AgentDirectory } from '../agents/agent-directory.ts'
 import { type Agents, agentsOf } from '../agents/agents.ts'
 import { noteWorkFolders, workFoldersIn } from '../agents/work-folders.ts'
-import type { Config } from '../config/config.ts'
+import type { AgentNames } from '../config/check.ts'
+import { type Config, expandFolder } from '../config/config.ts'
 import { rehearsal } from '../config/schema.ts'
 import { type Agent, builtInAgents, isLive } from '../domain/agent.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -38,7 +39,7 @@ export function openAgents({ paths, config, clock, tools = [], models = [] }: Ag
 }
 
 /** Agents that can be given work, and why others cannot. */
-export interface AppAgents extends AgentIndex {
+export interface AppAgents extends AgentIndex, Pick<Agents, 'look'> {
   askable(folder?: string): AgentLookup
 }
 
@@ -52,6 +53,7 @@ export function openAppAgents(
   const cannotWork = ({ status }: Agent) => status === 'broken' || status === 'untrusted'
   return {
     find: agents.find,
+    look: agents.look,
     list: (folder) => agents.list(folder).filter(isLive),
     askable: (folder) => ({
       names: () => answeringNames(agents, folder),
@@ -66,8 +68,21 @@ interface AgentSettings extends Pick<AgentsHere, 'paths' | 'config'> {
 }
 
 /** Names of everyone who can answer in a folder, those that are there without a file included. */
-export function answeringNames(agents: Agents, folder?: string): string[] {
+function answeringNames(agents: Agents, folder?: string): string[] {
   return [...builtInAgents, ...agents.list(folder).filter(isLive)].map(({ name }) => name)
+}
+
+/** Names of the agents that settings would make available in a folder. */
+export function agentNamesFor({
+  paths,
+  folder,
+  clock,
+  userHome,
+}: Pick<AgentsHere, 'paths' | 'clock'> & { folder: string; userHome: string }): AgentNames {
+  return ({ skills, models: { allow: _, ...models } }) => {
+    const config = { skills: skills.map((each) => expandFolder(each, userHome)), models }
+    return answeringNames(openAgents({ paths, config, clock }), folder)
+  }
 }
 
 /** Agents of any directories, as if the owner had named them; nothing becomes trusted by that. */

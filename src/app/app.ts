@@ -30,6 +30,7 @@ import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
 import { systemTimezone } from '../system.ts'
 import { accessApp } from './access-app.ts'
+import { agentApp } from './agent-app.ts'
 import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
@@ -41,6 +42,7 @@ import { eventApp } from './event-app.ts'
 import { EventAudience } from './event-audience.ts'
 import { type Caller, onePerPrincipal } from './guard/caller.ts'
 import { guarded } from './guard/guard.ts'
+import { homeApp } from './home/home-app.ts'
 import { jobApp } from './job-app.ts'
 import { Meter } from './meter.ts'
 import { metricsApp } from './metrics-app.ts'
@@ -122,7 +124,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const noteFolder = (folder: string) => noteFolders(paths, [folder])
   const own = { userHome: userHomeOf(settings.env), home: paths.home }
   const senders = jobSenders(config, { ...own, env: settings.env, clock })
-  const timezone = config.cron.timezone ?? systemTimezone()
+  const timezone = () => config.cron.timezone ?? systemTimezone()
   const index = searchIndex({ store, clock, protect })
   const worker = new ProcessWorker(engine, {
     ...{ ...settings, runDirectory: paths.run, agents, files, search: index, embedding, senders },
@@ -133,6 +135,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
     ...modelApp(settings),
+    ...homeApp(settings, clock),
     ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
     ...metricsApp(runtime, meter, config.budgets.perDay.usd),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
@@ -141,7 +144,8 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...sessionApp(runtime, known, caller),
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
     ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
-    ...accountApp(runtime, config, caller),
+    ...agentApp(engine, agents, caller),
+    ...accountApp(runtime, caller),
     ...planApp(engine, caller),
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...profileApp(engine, { known, caller }),

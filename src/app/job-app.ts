@@ -8,6 +8,7 @@ import { clampRunOptions } from '../domain/run-options.ts'
 import { addJob, deleteJob, editJob, editOf, enableJob, type JobDraft, noJob } from '../engine/jobs/change-job.ts'
 import { type FireResult, fireJob, isHeld } from '../engine/jobs/fire.ts'
 import { viewFire, viewJob, viewMessage, viewSchedule } from '../engine/jobs/job-views.ts'
+import { viewJobWeek } from '../engine/jobs/job-week.ts'
 import { readActiveHours, readNewJob, readSchedule, readSettings } from '../engine/jobs/read-settings.ts'
 import { assertAgentUsable } from '../engine/run/check-input.ts'
 import { senderLabel } from '../engine/run/sender.ts'
@@ -29,21 +30,22 @@ interface JobAppContext {
   agents: AppAgents
   senders: JobSenders
   /** Time zone of jobs that name none. */
-  timezone: string
+  timezone(): string
   noteFolder(folder: string): void
   caller: Caller
 }
 
 export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
   const { store, clock } = engine
-  const { caller, timezone, noteFolder } = context
-  const spoken = () => ({ now: clock.now(), timezone })
+  const { caller, noteFolder } = context
+  const spoken = () => ({ now: clock.now(), timezone: context.timezone() })
   const author = async () => ({
     principal: caller.text,
     label: await store.read((rows) => senderLabel(rows, caller.principal)),
   })
   return {
     jobs: async () => (await store.read((rows) => listJobs(rows, caller.only('job.list')))).map(viewJob),
+    jobWeek: () => store.read((rows) => viewJobWeek(rows, caller.only('job.list'), clock.now())),
     async previewJob(times) {
       const schedule = readSchedule(times, spoken())
       if (!schedule)

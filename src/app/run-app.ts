@@ -1,9 +1,7 @@
-import type { AgentApp } from '../api/agents.ts'
 import type { RunApp } from '../api/runs.ts'
 import type { Question, SubmitResult } from '../api/views/question.ts'
 import { rankOf } from '../domain/access/authorize.ts'
 import { isOwner } from '../domain/access/principal.ts'
-import { builtInAgents } from '../domain/agent.ts'
 import { clientKey } from '../domain/inbox.ts'
 import { isUntrusted } from '../domain/label.ts'
 import type { Model } from '../domain/model.ts'
@@ -52,9 +50,9 @@ interface RunAppContext {
   caller: Caller
 }
 
-export function runApp(engine: AppEngine, context: RunAppContext): RunApp & AgentApp {
+export function runApp(engine: AppEngine, context: RunAppContext): RunApp {
   const { store, clock } = engine
-  const { worker, agents, defaults, caller } = context
+  const { worker, defaults, caller } = context
   return {
     async submit(folder, question) {
       const submission = await toSubmission(engine, context, folder, question)
@@ -86,12 +84,6 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
       store.read((rows) =>
         statusOf(rows, { folder, since, now: clock.now(), ...defaults, ...caller.only('run.status') }),
       ),
-    agents: async (folder) => [
-      ...builtInAgents.map((agent) => ({ ...agent, tags: [] })),
-      ...listAgents(await readEntries(engine), engine.agents.list(folder)),
-    ],
-    checkAgent: async (folder, name) =>
-      assertAgentUsable(name, withEntries(agents.askable(folder), await readEntries(engine))),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Shown, TurnApp } from '../api/turns.ts'
 import { actingFor, isOwner } from '../domain/access/principal.ts'
+import { UsageError } from '../domain/errors.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import { assertMayWritePrompt, senderLabel } from '../engine/run/sender.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
@@ -74,7 +75,13 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       )
       return isOwner(caller.principal) ? found : { ...found, rows: found.rows.map(withoutPrivateCalls) }
     },
-    turnTree: (query) => store.read((rows) => treeWindow(rows, { ...query, ...caller.only('turn.read') })),
+    turnTree: ({ of, ...query } = {}) =>
+      store.read(async (rows) => {
+        const only = caller.only('turn.read')
+        if (of === undefined) return treeWindow(rows, { ...query, ...only })
+        if (query.folder === undefined) throw new UsageError('of needs a folder', 'name the folder, too', 'bad_request')
+        return treeWindow(rows, { ...query, ...only, of: await routeToThread(rows, of, query.folder) })
+      }),
     tips: () => store.read((rows) => listTips(rows, caller.only('turn.read'))),
     context: (folder, of) =>
       store.read(async (rows) =>

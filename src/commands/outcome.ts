@@ -25,8 +25,3 @@ export function factsBlock(facts: Record<string, OutcomeCell | undefined>): Fact
   const known = Object.entries(facts).filter((each): each is [string, string | number] => (each[1] ?? '') !== '')
   return { kind: 'facts', facts: known.map(([name, value]) => ({ name, value })) }
 }
-
-/** `1 turn`, `2 turns`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}

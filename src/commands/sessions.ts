@@ -3,9 +3,10 @@ import type { SessionView } from '../api/views/session.ts'
 import { UsageError } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import { checkLabel, checkUserLabel } from '../domain/session.ts'
+import { countNoun } from '../domain/text/count-noun.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { type ChatContext, defineCommand } from './command.ts'
-import { counted, listed, said } from './outcome.ts'
+import { listed, said } from './outcome.ts'
 
 /** Conversations of the user: not archived, and not an agent's own session. */
 export const talks = { kind: 'person', archived: false } as const
@@ -47,7 +48,7 @@ export const sessionCommands = [
     async run(context, label) {
       const { label: session, depth } = await findChatSession(context, label)
       if (session === context.session) return said(`you are in ${session}`, { next: '/sessions' })
-      return said(`session ${session} has ${counted(depth, 'turn')}`, {
+      return said(`session ${session} has ${countNoun(depth, 'turn')}`, {
         go: { session, isNew: false },
         next: wayBack(context),
       })

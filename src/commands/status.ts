@@ -1,7 +1,8 @@
 import type { StatusView } from '../api/views/status.ts'
+import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
 import { lastWords } from './last-words.ts'
-import { counted, factsBlock } from './outcome.ts'
+import { factsBlock } from './outcome.ts'
 import { talks } from './sessions.ts'
 
 export const statusCommands = [
@@ -22,7 +23,7 @@ export const statusCommands = [
         blocks: [
           factsBlock({
             folder: view.folder,
-            session: found ? `${found.label}, ${counted(found.depth, 'turn')}` : `${session}, new`,
+            session: found ? `${found.label}, ${countNoun(found.depth, 'turn')}` : `${session}, new`,
             'last said': last === undefined ? undefined : `“${last}”`,
             model: model ?? view.model,
             spend: spendWords(view),

@@ -1,6 +1,7 @@
 import { tail } from '../domain/id.ts'
+import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
-import { counted, listed, said } from './outcome.ts'
+import { listed, said } from './outcome.ts'
 
 /** Commands about the turn under way and the chat itself. */
 export const talkCommands = [
@@ -60,7 +61,7 @@ export const talkCommands = [
       if (roots.length === 0) return said('nothing is running')
       for (const root of roots) await app.cancel(`run:${root}`, 'stopped by /stop')
       const names = roots.map((root) => `run:${tail(root)}`).join(', ')
-      return said(`stopping ${names}${rows.length > roots.length ? `, ${counted(rows.length, 'run')} in all` : ''}`)
+      return said(`stopping ${names}${rows.length > roots.length ? `, ${countNoun(rows.length, 'run')} in all` : ''}`)
     },
   }),
   defineCommand({

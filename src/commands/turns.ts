@@ -2,8 +2,9 @@ import type { UndoReport } from '../api/views/result.ts'
 import type { WhyLink, WhyView } from '../api/views/why.ts'
 import { tail } from '../domain/id.ts'
 import { minTurnsToCompact } from '../domain/run-options.ts'
+import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
-import { counted, factsBlock, listed, said } from './outcome.ts'
+import { factsBlock, listed, said } from './outcome.ts'
 import { shownBlocks } from './shown.ts'
 
 const maxTurns = 20
@@ -78,7 +79,7 @@ export const turnCommands = [
       const fresh = turns.filter(({ depth }) => depth > covered)
       if (fresh.length < minTurnsToCompact) return said('there is nothing to summarise yet', { next: '/log' })
       const tokens = turns.reduce((sum, each) => sum + each.tokens, 0)
-      return said(`your next message begins with a summary of ${counted(turns.length, 'turn')}, ${tokens} tokens`, {
+      return said(`your next message begins with a summary of ${countNoun(turns.length, 'turn')}, ${tokens} tokens`, {
         voice: { compact: true },
       })
     },

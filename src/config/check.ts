@@ -14,6 +14,8 @@ export interface CheckedConfig {
   references: InterpolatedConfig
   problems: ConfigProblem[]
   warnings: ConfigProblem[]
+  /** Dotted path → line, for every value that the file has. */
+  lines: Record<string, number>
 }
 
 /** Names of the agents that these settings would make available. */
@@ -36,7 +38,7 @@ export function checkConfig(
   const yaml = parseYaml(text)
   const references = interpolate(yaml.value ?? {}, env)
   const unreadable = yaml.problems.map((problem) => ({ path: '', ...problem }))
-  if (yaml.value === undefined) return { references, problems: unreadable, warnings: [] }
+  if (yaml.value === undefined) return { references, problems: unreadable, warnings: [], lines: {} }
 
   const report = problemReporter(yaml)
   const problems = [
@@ -62,9 +64,18 @@ export function checkConfig(
   if (parsed.success && toolsBelow !== undefined)
     problems.push(...wrongTools(parsed.data, yaml, report).filter(({ path }) => isBelow(path, toolsBelow)))
   problems.sort((a, b) => a.line - b.line)
-  return problems.length > 0 || !parsed.success
-    ? { references, problems, warnings }
-    : { settings: parsed.data, references, problems, warnings }
+  const found = { references, problems, warnings, lines: Object.fromEntries(linesOf(yaml)) }
+  return problems.length > 0 || !parsed.success ? found : { settings: parsed.data, ...found }
+}
+
+function linesOf({ value, lineOf }: ParsedYaml): [string, number][] {
+  const below = (inner: unknown, path: ConfigPath): [string, number][] => {
+    // A key without a value leaves the default.
+    if (inner === null || inner === undefined) return []
+    if (typeof inner !== 'object' || Array.isArray(inner)) return [[dotted(path), lineOf(path)]]
+    return Object.entries(inner).flatMap(([key, each]) => below(each, [...path, key]))
+  }
+  return below(value, [])
 }
 
 /** Remedy for a missing secret. */

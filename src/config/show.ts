@@ -12,7 +12,7 @@ export type ShownConfig = Omit<Config, 'name' | 'workspace' | 'notify'> & Partia
 
 /** The effective configuration for display: defaults filled in, references as written, keys redacted. */
 export function configShow(config: ShownConfig): Record<string, unknown> {
-  const { warnings: _, written, allowedModels, credentials, ...settings } = config
+  const { warnings: _, lines: __, written, allowedModels, credentials, ...settings } = config
   const { embedder } = config.memory
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
   const hooks = Object.values(config.webhooks).map(({ secret }) => secret)
@@ -29,6 +29,26 @@ export function configShow(config: ShownConfig): Record<string, unknown> {
 /** One effective value as in `configShow`; undefined for a known key without a value. */
 export function configGet(config: ShownConfig, path: string): unknown {
   return valueAt(configShow(config), knownPath(path))
+}
+
+/** A setting with its value, null without one, and the line that sets it, null for a default. */
+interface ListedSetting {
+  key: string
+  value: unknown
+  line: number | null
+}
+
+/** Every setting, in the order of the schema. */
+export function configList(config: ShownConfig): ListedSetting[] {
+  const below = (value: unknown, path: string[]): ListedSetting[] => {
+    const isSection = value !== null && typeof value === 'object' && !Array.isArray(value)
+    const keys = new Set([...keysAt(path), ...(isSection ? Object.keys(value) : [])])
+    if (keys.size > 0)
+      return [...keys].flatMap((key) => below(isSection ? valueAt(value, [key]) : undefined, [...path, key]))
+    const key = dotted(path)
+    return [{ key, value: value ?? null, line: Object.hasOwn(config.lines, key) ? (config.lines[key] ?? null) : null }]
+  }
+  return below(configShow(config), [])
 }
 
 /** Parses a typed path; refuses an unknown one and suggests the nearest. */

@@ -5,7 +5,6 @@ import type { z } from 'zod'
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { ListPage } from '../api/views/page.ts'
-import type { Principal } from '../domain/access/principal.ts'
 import type { Clock } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { Health } from './api.ts'
@@ -16,18 +15,11 @@ import type { LiveTexts } from './live-texts.ts'
 import { openapi } from './openapi.ts'
 import { noRoute, refuse } from './refusals.ts'
 import { type HttpContext, type HttpEnv, jsonBody, lineBody } from './request-body.ts'
-import { watchRights, whileAllowed } from './rights.ts'
+import { type RightsWatch, type Sender, whileAllowed } from './rights.ts'
 import { streamQuery } from './routes/events.ts'
 import type { AnswerForm, Fields, Route } from './routes/route.ts'
 import { allRoutes, ownRoutes } from './routes/table.ts'
 import { sendLines, streamTo } from './stream.ts'
-
-/** On whose behalf a request comes. */
-export interface Sender {
-  /** Undefined for the owner on the private socket. */
-  token: string | undefined
-  principal: Principal
-}
 
 /** Dependencies of the routes. */
 export interface RouteContext {
@@ -38,6 +30,7 @@ export interface RouteContext {
   clock: Clock
   hub: EventHub
   live: LiveTexts
+  rights: RightsWatch
   followerLimits: FollowerLimits
   /** Receives bugs: clients get no details of them. */
   onError(error: unknown): void
@@ -62,11 +55,11 @@ export function routes(context: RouteContext): Hono<HttpEnv> {
 /** Answers one request. No byte of a body is read before it is known who asks. */
 async function answer(c: HttpContext, route: Route, context: RouteContext): Promise<Response> {
   const sender = await caller(c, context)
-  const ended = new AbortController()
+  const { lost, end } = context.rights.begin(sender)
   try {
-    return await callApp(c, route, context, { ...sender, lost: lossOfRights(sender, context, ended.signal) })
+    return await callApp(c, route, context, { ...sender, lost })
   } finally {
-    ended.abort()
+    end()
   }
 }
 
@@ -81,7 +74,8 @@ async function callApp(
   const fields = route.takesLines ? {} : await fieldsOf(c, route, clock)
   const lines = whileAllowed(lineBody(c, clock, route.takesLines), lost)
   const request = keyedRequest(c, route, { ...fields, ...id })
-  const gone = AbortSignal.any([c.req.raw.signal, lost])
+  // Few routes wait, and signals of both kinds are dear.
+  const gone = () => AbortSignal.any([c.req.raw.signal, lost])
   const call = () => route.call(app, request.fields, { clock, gone, lines })
   if (route.answer === 'lines' || route.answer === 'pieces') {
     await sendLines(c.env.outgoing, whileAllowed(call() as AsyncIterable<string>, lost), route.answer)
@@ -93,12 +87,6 @@ async function callApp(
   // What was changed is told to the caller.
   if (route.verb === 'GET') lost.throwIfAborted()
   return c.json(done as object, route.status)
-}
-
-/** Aborts when the token of a request no longer gives the rights that it began with; never for the owner on the socket. */
-function lossOfRights({ token, principal }: Caller, { heddle, clock }: RouteContext, ended: AbortSignal): AbortSignal {
-  if (token === undefined) return new AbortController().signal
-  return watchRights({ principal, identify: () => heddle.identify(token) }, clock, ended)
 }
 
 /** On whose behalf a request comes, and the App that this principal has. */
@@ -124,8 +112,9 @@ async function follow(c: HttpContext, context: RouteContext): Promise<Response> 
   const follower = new Follower(app, context, { ...query, principal }, context)
   followers.add(follower)
   follower.gone.addEventListener('abort', () => followers.delete(follower))
-  const lost = lossOfRights(sender, context, follower.gone)
+  const { lost, end } = context.rights.begin(sender)
   lost.addEventListener('abort', () => follower.revoke(lost.reason))
+  follower.gone.addEventListener('abort', end)
   void streamTo(c.env.outgoing, follower)
   return RESPONSE_ALREADY_SENT
 }

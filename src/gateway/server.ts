@@ -9,6 +9,7 @@ import { EventHub } from './event-hub.ts'
 import { defaultFollowerLimits, type Follower, type FollowerLimits } from './follower.ts'
 import { routes } from './http.ts'
 import { liveTexts } from './live-texts.ts'
+import { RightsWatch } from './rights.ts'
 import { placeSocket, type SocketFolders } from './socket-place.ts'
 import { bearerToken } from './web/credential.ts'
 import { serveWeb, type WebSettings } from './web/web-server.ts'
@@ -37,9 +38,10 @@ export async function serve(heddle: Heddle, settings: ServerSettings): Promise<S
   const { clock, onError, followerLimits = defaultFollowerLimits } = settings
   const hub = await EventHub.open(heddle.as(owner), clock)
   const live = liveTexts(heddle, hub)
+  const rights = new RightsWatch(heddle, clock)
   const followers = new Set<Follower>()
   const health: Health = { ok: true, ...settings.health, url: null }
-  const context = { heddle, health, clock, hub, live, followerLimits, onError, followers }
+  const context = { heddle, health, clock, hub, live, rights, followerLimits, onError, followers }
   const senderOf = async ({ headers }: IncomingMessage) => {
     const token = bearerToken(headers.authorization)
     return { token, principal: await heddle.identify(token) }
@@ -70,6 +72,7 @@ export async function serve(heddle: Heddle, settings: ServerSettings): Promise<S
       socket.remove()
       live.stop()
       hub.stop()
+      rights.stop()
       for (const follower of followers) follower.leave()
       const closed = once(server, 'close')
       server.close()

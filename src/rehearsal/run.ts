@@ -1,3 +1,4 @@
+import { countNoun } from '../domain/text/count-noun.ts'
 import { stripQuotes } from './find.ts'
 import { answersOrCalls, type ScriptStep, type ScriptView } from './script-view.ts'
 import { reasonIn } from './tool-texts.ts'
@@ -17,7 +18,7 @@ export function runCommand(view: ScriptView, match: RegExpExecArray): ScriptStep
   const remaining = output.length - maxLines
   return {
     text: [
-      `$ ${command}: ${end}, ${output.length} ${output.length === 1 ? 'line' : 'lines'}.`,
+      `$ ${command}: ${end}, ${countNoun(output.length, 'line')}.`,
       ...output.slice(0, maxLines),
       ...(remaining > 0 ? [`… and ${remaining} more lines`] : []),
     ].join('\n'),

@@ -1,3 +1,4 @@
+import { countNoun } from '../domain/text/count-noun.ts'
 import { stripQuotes } from './find.ts'
 import { answersOrCalls, type ScriptStep, type ScriptView } from './script-view.ts'
 import { defaultReport } from './survey/part.ts'
@@ -30,6 +31,6 @@ export function writeFileStep(view: ScriptView, path: string, content: string, w
   const [text = ''] = step.answers
   if (!/"status":\s*"ok"/.test(text)) return { text: `I did not write ${path}: ${reasonIn(text)}` }
   const lines = content.split('\n').length - 1
-  const size = `${lines} ${lines === 1 ? 'line' : 'lines'}, ${Buffer.byteLength(content)} bytes.`
+  const size = `${countNoun(lines, 'line')}, ${Buffer.byteLength(content)} bytes.`
   return { text: `wrote ${path}: ${what === undefined ? '' : `${what}; `}${size}` }
 }

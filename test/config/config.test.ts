@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { assertConfigFile, loadConfig } from '../../src/config/config.ts'
-import { configGet, configShow } from '../../src/config/show.ts'
+import { configGet, configList, configShow } from '../../src/config/show.ts'
 import { parseYaml } from '../../src/config/yaml.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-config-')))
@@ -48,13 +48,14 @@ const defaults = {
     },
   },
   cron: { maxConcurrent: 4 },
-  http: { enabled: true, bind: '127.0.0.1', hosts: [], allowPlain: false, requestsPerSecond: 200 },
+  http: { enabled: true, bind: '127.0.0.1', hosts: [], allowPlain: false, requestsPerSecond: 200, failuresPerMinute: 20 },
   webhooks: {},
   retention: { eventDays: 30 },
   notify: {},
   credentials: {},
   warnings: [],
   written: {},
+  lines: {},
 }
 
 // As CONTRACTS section 3 has it, comments shortened: the reference stands bare inside braces, which YAML alone refuses.
@@ -105,6 +106,7 @@ test('the example of the contract is read as it stands', async () => {
     skills: ['/home/ada/.claude/agents'],
     tools: { ...defaults.tools, ask: ['write_file', 'edit_file', 'exec'] },
     written: { 'models.main.apiKey': '${ANTHROPIC_API_KEY}' },
+    lines: expect.objectContaining({ name: 1, 'models.main.model': 5, 'agent.default': 7 }),
   })
   expect(models['main']?.apiKey?.reveal()).toBe('k-1')
   expect(models['local']).toEqual({
@@ -223,7 +225,7 @@ test('the effective configuration is shown with its defaults and with references
   const text =
     'database: postgres://heddle:${PW}@db/heddle\nmodels: { main: { provider: openai, model: gpt, apiKey: ${KEY} } }'
   const config = await loadConfig(written(text), { PW: 'hunter2', KEY: 'hunter3' }, options)
-  const { warnings, written: _, credentials: __, ...shownDefaults } = defaults
+  const { warnings, written: _, credentials: __, lines: ___, ...shownDefaults } = defaults
   expect(warnings).toEqual([])
   expect(configShow(config)).toEqual({
     ...shownDefaults,
@@ -241,6 +243,21 @@ test('one value can be asked for by its path, also under a name with a dot', asy
   expect(configGet(config, 'models."gpt-4.1".model')).toBe('gpt-4.1')
   expect(configGet(config, 'models.other')).toBeUndefined()
   expect(configGet(config, 'tools.allow')).toBeUndefined()
+})
+
+test('every setting is listed with its value and the line that sets it', async () => {
+  const text =
+    'name: shop\nagents:\n  maxConcurrent: 5\nbudgets:\ntools: { ask: [] }\nmodels: { m: { provider: openai, model: x, apiKey: "${KEY}" } }'
+  const listed = configList(await loadConfig(written(text), { KEY: 'k-3' }, options))
+  const byKey = new Map(listed.map(({ key, ...rest }) => [key, rest]))
+  expect(byKey.get('name')).toEqual({ value: 'shop', line: 1 })
+  expect(byKey.get('agents.maxConcurrent')).toEqual({ value: 5, line: 3 })
+  expect(byKey.get('agents.defaultTimeout')).toEqual({ value: 300, line: null })
+  expect(byKey.get('budgets.perDay.usd')).toEqual({ value: 20, line: null })
+  expect(byKey.get('tools.ask')).toEqual({ value: [], line: 5 })
+  expect(byKey.get('tools.allow')).toEqual({ value: null, line: null })
+  expect(byKey.get('models.m.apiKey')).toEqual({ value: '${KEY}', line: 6 })
+  expect(JSON.stringify(listed)).not.toContain('k-3')
 })
 
 test('models.allow is a list beside the models, and is shown there', async () => {
@@ -291,7 +308,7 @@ test('the guide documents every key with its default, and its examples are valid
   const rows = new Map(
     Array.from(guide.matchAll(/^\| `([\w.*]+)` \| (?:`([^`]*)`|[^|]*) \|/gm), ([, key, value]) => [key, value]),
   )
-  const { warnings: _, written: __, credentials: ___, ...settings } = defaults
+  const { warnings: _, written: __, credentials: ___, lines: ____, ...settings } = defaults
   const keys = leaves(settings).filter(([path]) => path !== 'models')
   for (const [path, value] of keys) {
     const documented = parseYaml(rows.get(path) ?? '').value

@@ -65,6 +65,14 @@ const over = (job: number, count = 1) =>
     return fires.filter(({ status }) => status !== undefined).length >= count && fires
   })
 
+/** The tool that the first job asks for, or how its fire ended without asking. */
+const firstQuestion = (app: App) =>
+  until(async () => {
+    const [question] = await app.approvals()
+    const [fire] = await app.fires({ job: 1 })
+    return question?.tool ?? fire?.status
+  })
+
 describe('the tool cron', () => {
   beforeEach(() => start())
 
@@ -108,12 +116,7 @@ describe('the tool cron', () => {
     const { itemId } = await app.submit(folder, { session: 'persona:intern', content: 'remind me' })
     await app.answer(folder, itemId, never)
     await app.emitEvent('tea')
-    const isAsked = until(async () => {
-      const [question] = await app.approvals()
-      const [fire] = await app.fires({ job: 1 })
-      return question?.tool ?? fire?.status
-    })
-    expect(await isAsked).toBe('list_dir')
+    expect(await firstQuestion(app)).toBe('list_dir')
   })
 
   test('makes jobs that ask before the calls that the profile of their author asks for', async () => {
@@ -130,12 +133,7 @@ describe('the tool cron', () => {
     }
     await ask(app, 'remind me')
     await app.emitEvent('tea')
-    const isAsked = until(async () => {
-      const [question] = await app.approvals()
-      const [fire] = await app.fires({ job: 1 })
-      return question?.tool ?? fire?.status
-    })
-    expect(await isAsked).toBe('list_dir')
+    expect(await firstQuestion(app)).toBe('list_dir')
   })
 
   test('changes the time zone of a job', async () => {

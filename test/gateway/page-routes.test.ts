@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { RunFilter } from '../../src/api/views/run.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newGateway, type TestGateway } from './gateway.ts'
@@ -19,6 +20,7 @@ describe.each(databases)('what the page asks for on %s', (database) => {
       [
         scriptedModel(({ messages }) => {
           const last = messages.at(-1)
+          if (last?.role === 'user' && String(last.content).includes('break')) return { fails: 'refused' }
           if (last?.role === 'user' && String(last.content).includes('look'))
             return { text: 'I look.', calls: [{ name: 'recall', input: { query: 'x'.repeat(3000) } }] }
           return { text: 'an answer' }
@@ -54,6 +56,19 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     expect(await door.turnWindow(folder, { of: 'main', limit: 2, after: newest.next ?? '' })).toEqual(middle)
   })
 
+  test('runs that failed, and runs of one agent, are found behind any number of others', async () => {
+    const { door } = gateway
+    const { runId } = await ask('break')
+    const { itemId } = await door.submit(folder, { session: 'main', content: 'work', agent: 'writer' })
+    const written = await door.answer(folder, itemId, never)
+    for (const word of ['one', 'two', 'three']) await ask(word)
+    const ids = async (filter: RunFilter) =>
+      (await door.runs({ ...filter, all: true, folder, limit: 1 })).rows.map(({ id }) => id)
+    expect(await ids({ failed: true })).toEqual([runId])
+    expect(await ids({ agent: 'writer' })).toEqual([written.runId])
+    expect(await ids({ agent: '@writer', failed: true })).toEqual([])
+  })
+
   test('the tree has the newest turns of all sessions of a folder, with who wrote them and what they cost', async () => {
     const { door } = gateway
     await ask('one')
@@ -70,6 +85,26 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     expect(rest.next).toBeUndefined()
     expect((await door.turnTree({ folder: '/elsewhere' })).rows).toEqual([])
     expect((await door.turnTree({ kind: 'agent' })).rows).toEqual([])
+  })
+
+  test('the tree of one session has its own turns and those of its forks, however many newer ones others have', async () => {
+    const { door } = gateway
+    await ask('one')
+    await ask('two')
+    await door.fork(folder, { turn: 'main', label: 'side' })
+    await ask('three', 'side')
+    await ask('four')
+    for (const word of ['five', 'six', 'seven', 'eight']) await ask(word, 'elsewhere')
+    const words = async (query: { of: string; limit: number; after?: string }) => {
+      const { rows, next } = await door.turnTree({ folder, ...query })
+      return { words: rows.map(({ preview }) => preview), next }
+    }
+    const newest = await words({ of: 'side', limit: 3 })
+    expect(newest.words).toEqual(['four', 'three', 'two'])
+    expect(await words({ of: 'side', limit: 3, after: newest.next ?? '' })).toEqual({ words: ['one'], next: undefined })
+    expect((await words({ of: 'elsewhere', limit: 9 })).words).toEqual(['eight', 'seven', 'six', 'five'])
+    await expect(door.turnTree({ of: 'side' })).rejects.toMatchObject({ code: 'bad_request' })
+    await expect(words({ of: 'nowhere', limit: 3 })).rejects.toMatchObject({ code: 'not_found' })
   })
 
   test('a run in a list says what was asked and when, and a request lists its runs', async () => {
@@ -120,6 +155,7 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     await expect(eve?.runSteps(runId ?? '')).rejects.toMatchObject({ code: 'not_found' })
     await expect(eve?.turnWindow(folder, { of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.turnTree()).toEqual({ rows: [] })
+    await expect(eve?.turnTree({ folder, of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.usageByDay(7)).toEqual([])
     const steps = (await ada?.runSteps(runId ?? ''))?.steps ?? []
     expect(steps.flatMap(({ input, output }) => [input, output]).filter((each) => each !== undefined)).toEqual([

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { databaseLocation, restoreApp } from '../../src/app/app.ts'
-import { type DoctorInput, examine } from '../../src/app/doctor.ts'
+import { type DoctorInput, examine } from '../../src/app/home/doctor.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
-import { schemaOf } from '../../src/store/postgres/store.ts'
+import { schemaOf } from '../../src/store/postgres/server-address.ts'
 import { sidecarSuffixes } from '../../src/store/sqlite/file.ts'
 import { systemClock } from '../../src/system.ts'
 import { newHeddle } from '../cli/heddle.ts'
@@ -168,8 +168,8 @@ test('every command of such a home says so, and restore brings it back', async (
 function doctorOf({ paths, env, config }: Parameters<typeof openOwnerApp>[0]): DoctorInput {
   return {
     ...{ home: paths.home, paths, configFile: paths.config, env, userHome: '/nowhere', nodeVersion: process.version },
-    daemon: async () => undefined,
-    ...{ version: '0', socket: join(paths.run, 'none'), clock: systemClock },
+    daemon: { find: async () => undefined, version: '0', socket: join(paths.run, 'none') },
+    clock: systemClock,
     isDeep: false,
     placeOf: () => databaseLocation({ paths, config }),
     agentNames: () => ['coordinator'],

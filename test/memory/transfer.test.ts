@@ -7,6 +7,7 @@ import { exportMemories, importMemories } from '../../src/memory/transfer.ts'
 import { addScore, archiveMemory, findMemory, listArchived, listMemories } from '../../src/store/knowledge/memories.ts'
 import { insertImported } from '../../src/store/knowledge/memory-import.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const now = Date.parse('2026-03-01T00:00:00.000Z')
 const trusted = { integrity: 'trusted' as const, sources: [] }
@@ -157,6 +158,7 @@ test.each([
 })
 
 describe.each(databases)('memories as files on %s', (database) => {
+  const test = testOn(database)
   let from: TestRuntime
   let to: TestRuntime
   beforeEach(async () => {

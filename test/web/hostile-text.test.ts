@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestPage, type TestPage } from './browser.ts'
 
@@ -69,6 +71,15 @@ test('hostile text in every field that text can be in runs nothing, loads nothin
   await heddle.post('/v1/turns/fork', { folder: heddle.folder, turn: `turn:${turnId}`, label: 'plain' })
   await heddle.post('/v1/turns', { folder: heddle.folder, session: 'plain', draft })
   const session = encodeURIComponent(label)
+  const one = JSON.stringify(payloads.join(' ').replaceAll('\u0000', ''))
+  const file = `---\nname: hostile\ndescription: ${one}\ntools: [${one}, read_file]\ntriggers: [${one}]\nmodel: ${one}\n---\n${all}\n`
+  writeFileSync(join(heddle.folder, '../home/skills/hostile.md'), file)
+  writeFileSync(
+    join(heddle.folder, '../home/skills/worker.md'),
+    file.replace(/model: .*/, '').replace('name: hostile', 'name: worker'),
+  )
+  await heddle.heddle('config', 'set', 'notify.command', payloads.slice(0, 20).join(' '))
+  await heddle.restart()
   const page = await heddle.open('/')
   for (const path of [
     '/',
@@ -81,6 +92,13 @@ test('hostile text in every field that text can be in runs nothing, loads nothin
     `/why/turn:${turnId}?forward`,
     `/why/${encodeURIComponent(payloads[0] ?? '')}`,
     '/usage?by=session&of=all',
+    '/skills',
+    '/skills/hostile',
+    '/agents',
+    '/agents/hostile',
+    '/agents/worker',
+    `/agents/${encodeURIComponent(payloads[1] ?? '')}`,
+    '/doctor',
     `/${encodeURIComponent(payloads[1] ?? '')}`,
   ]) {
     await page.goto(`${heddle.url}${path}`)

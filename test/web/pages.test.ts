@@ -1,3 +1,5 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestPage, type TestPage } from './browser.ts'
 
@@ -62,6 +64,101 @@ describe('the other pages', () => {
     await page.waitForURL(`**/t/${id}`)
     await page.goto(`${heddle.url}/t/zzzzzz`)
     await page.getByRole('alert').waitFor()
+    await page.close()
+  })
+
+  test('every label of a session is an address, and what cannot be read as one is told as missing', async () => {
+    await heddle.append('team:mia+jo@home', 'which day?', 'on Monday')
+    const page = await heddle.open('/')
+    await page.getByRole('link', { name: 'team:mia+jo@home' }).click()
+    await page.getByText('on Monday').waitFor()
+    await page.goto(`${heddle.url}/%zz`)
+    await page.getByText('There is no page /%zz').waitFor()
+    await page.goto(`${heddle.url}/agents/nobody`)
+    await page.getByText('there is no agent @nobody').waitFor()
+    expect(await page.getByText('Give it work').count()).toBe(0)
+    await page.close()
+  })
+
+  test('only the link that signs in chooses the folder, and it may be opened again', async () => {
+    const page = await (await heddle.context()).newPage()
+    await page.goto(`${heddle.url}/welcome?in=/etc`)
+    await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    expect(await page.locator('main').textContent()).toContain(heddle.folder)
+    const [link = ''] = /http:.*/.exec(await heddle.heddle('open', '--print')) ?? []
+    for (let times = 0; times < 2; times++) {
+      await page.goto('about:blank')
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    }
+    await page.context().close()
+  })
+})
+
+describe('an agent', () => {
+  test('is told with its file, tools, model and reasons, and with the runs that it made', async () => {
+    const page = await heddle.open('/agents')
+    await page.getByRole('link', { name: '@writer' }).click()
+    await page.waitForURL(/\/agents\/writer$/)
+    await page.getByText('the registry gives it this profile').waitFor()
+    await page.getByText('the default model').waitFor()
+    expect(await page.getByRole('listitem').filter({ hasText: 'write_file' }).first().textContent()).toMatch(
+      'write_file asks first',
+    )
+    await page.getByRole('listitem').filter({ hasText: 'write NOTES.md: buy milk' }).waitFor()
+    await page.getByText('Its instructions').click()
+    await page.keyboard.press('Escape')
+    await page.waitForURL(/\/agents$/)
+    await page.goto(`${heddle.url}/agents/writr`)
+    await page.getByText('did you mean @writer?').waitFor()
+    await page.goto(`${heddle.url}/agents/tester`)
+    await page.getByText('It has not worked here yet').waitFor()
+    await page.close()
+  })
+})
+
+describe('skills', () => {
+  test('are told with where they are, who is given them, and what is wrong with them', async () => {
+    const home = join(heddle.folder, '../home/skills')
+    await heddle.heddle('agents', 'new', 'formatting')
+    writeFileSync(join(home, 'lost.md'), '---\nname: lost\nmodel: nowhere\n---\nText.\n')
+    const entry = { agentId: '@poet', profileId: 'profile:writer:v1', description: 'Writes poems.' }
+    await heddle.post('/v1/agents/register', { ...entry, defaultForwardSkills: ['formatting'] })
+    const page = await heddle.open('/skills')
+    const row = (name: string) =>
+      page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) })
+    await row('lost').getByText('there is no model nowhere in heddle.yaml').waitFor()
+    await row('lost').getByText('lost.md:3').waitFor()
+    await row('formatting').getByText('given with every task to').waitFor()
+    await row('formatting')
+      .getByText(/^in your home/)
+      .waitFor()
+    await page.getByRole('link', { name: 'Problems' }).click()
+    await row('coder').waitFor({ state: 'detached' })
+    await row('lost').waitFor()
+    await page.getByRole('link', { name: 'All', exact: true }).click()
+    await row('formatting').getByRole('link', { name: '@poet' }).click()
+    await page.getByRole('link', { name: 'formatting' }).click()
+    await page.waitForURL(/\/skills\/formatting$/)
+    await row('formatting').getByText('as an agent').waitFor()
+    await page.close()
+  })
+})
+
+describe('the doctor', () => {
+  test('shows each finding with what helps, and every setting with where it comes from', async () => {
+    chmodSync(join(heddle.folder, '../home'), 0o755)
+    const page = await heddle.open('/doctor')
+    const finding = page.getByRole('listitem').filter({ hasText: 'permissions' })
+    await finding.getByText('others on this machine can open').waitFor()
+    await finding.getByRole('button', { name: /^copy/ }).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^chmod go-rwx .*home$/)
+    chmodSync(join(heddle.folder, '../home'), 0o700)
+    await page.getByRole('button', { name: 'Check again' }).click()
+    await page.getByText('nothing is wrong').waitFor()
+    await page.getByRole('row', { name: 'agents.maxConcurrent 3 default', exact: true }).waitFor()
+    await page.getByLabel('Find a setting').fill('perday')
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
     await page.close()
   })
 })

@@ -77,6 +77,27 @@ export interface FireView {
   status?: Outcome
 }
 
+/** What became of the times of a job within an hour, and whether one is to come. */
+export interface JobHour {
+  /** Its beginning. */
+  at: string
+  completed: number
+  /** Those that were cancelled or ran out of time included. */
+  failed: number
+  missed: number
+  skipped: number
+  running: number
+  isDue: boolean
+}
+
+/** Seven days of jobs; hours in which nothing happens are left out. */
+export interface JobWeek {
+  from: string
+  to: string
+  now: string
+  jobs: { jobId: number; hours: JobHour[] }[]
+}
+
 /** A message that a job sends. */
 export interface MessageView {
   id: number

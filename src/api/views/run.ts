@@ -127,6 +127,10 @@ export interface RunFilter extends PageOptions {
   root?: string
   /** Only runs of requests that were made in the session with this label, those of its agents included. */
   requestsOf?: string
+  /** Only runs of this agent, with or without `@`. */
+  agent?: string
+  /** Only runs that failed or ran out of time; with `all`. */
+  failed?: boolean
 }
 
 /** Spending by key, those that began last at the end; older ones follow `next`. */

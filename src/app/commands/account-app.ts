@@ -1,5 +1,4 @@
 import type { AccountApp } from '../../api/account.ts'
-import { configGet, type ShownConfig } from '../../config/show.ts'
 import type { AccessScope } from '../../domain/access/actions.ts'
 import { rankOf } from '../../domain/access/authorize.ts'
 import { actingFor } from '../../domain/access/principal.ts'
@@ -8,7 +7,7 @@ import { senderLabel, userOf } from '../../engine/run/sender.ts'
 import type { Runtime } from '../../engine/runtime.ts'
 import type { Caller } from '../guard/caller.ts'
 
-export function accountApp({ store }: Pick<Runtime, 'store'>, config: ShownConfig, caller: Caller): AccountApp {
+export function accountApp({ store }: Pick<Runtime, 'store'>, caller: Caller): AccountApp {
   return {
     whoami: () =>
       store.read(async (rows) => {
@@ -24,6 +23,5 @@ export function accountApp({ store }: Pick<Runtime, 'store'>, config: ShownConfi
           perDayUsd: user?.perDayUsd ?? null,
         }
       }),
-    setting: async (key) => ({ key, value: configGet(config, key) ?? null }),
   }
 }

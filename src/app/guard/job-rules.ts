@@ -4,6 +4,7 @@ import type { Checks, RulesOf } from './rule.ts'
 
 export const jobRules: RulesOf<JobApp> = {
   jobs: { action: 'job.list' },
+  jobWeek: { action: 'job.list' },
   previewJob: { action: 'job.list' },
   addJob: {
     action: 'job.change',

@@ -132,7 +132,14 @@ export const rules: RulesOf<App> = {
       return [at, { ...query, of: await checks.named(query.of ?? 'main', at) }]
     },
   },
-  turnTree: { action: 'turn.read', args: async (checks, query) => [await inFolder(checks, query)] },
+  turnTree: {
+    action: 'turn.read',
+    async args(checks, query) {
+      const at = await inFolder(checks, query)
+      if (at?.of === undefined || at.folder === undefined) return [at]
+      return [{ ...at, of: await checks.named(at.of, at.folder) }]
+    },
+  },
   tips: { action: 'turn.read' },
   context: {
     action: 'turn.read',
@@ -229,6 +236,8 @@ export const rules: RulesOf<App> = {
   },
   models: { action: 'model.list' },
   agents: { action: 'agent.list', args: async (checks, folder) => [await checks.folder(folder)] },
+  agent: { action: 'agent.inspect', args: async (checks, folder, name) => [await checks.folder(folder), name] },
+  skills: { action: 'agent.inspect', args: async (checks, folder) => [await checks.folder(folder)] },
   checkAgent: { action: 'agent.list', args: async (checks, folder, name) => [await checks.folder(folder), name] },
 
   ...profileRules,
@@ -247,6 +256,8 @@ export const rules: RulesOf<App> = {
   backup: { action: 'home.backup' },
 
   whoami: { action: 'user.self' },
+  doctor: { action: 'home.examine', args: async (checks, folder) => [await checks.folder(folder)] },
+  settings: { action: 'config.read' },
   setting: { action: 'config.read' },
   users: { action: 'user.list' },
   addUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },

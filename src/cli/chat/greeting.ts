@@ -1,18 +1,11 @@
 import { lastWords } from '../../commands/last-words.ts'
 import { rehearsal } from '../../config/schema.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Client } from '../../gateway/api.ts'
 import type { Daemon } from '../../gateway/client.ts'
 import { version } from '../../version.ts'
 import type { CommandContext } from '../command.ts'
-import {
-  countLabel,
-  modelWords,
-  needsYouRows,
-  newsRows,
-  runningRow,
-  statusRow,
-  todayWords,
-} from '../commands/status.ts'
+import { modelWords, needsYouRows, newsRows, runningRow, statusRow, todayWords } from '../commands/status.ts'
 import { ago, cut, paint, printable } from '../terminal/screen.ts'
 import { lastSeen, markSeen } from './last-visit.ts'
 
@@ -64,7 +57,7 @@ async function sessionLine(here: CommandContext, client: Client, session: string
   const [found] = (await client.sessions({ folder: here.folder, label: session })).rows
   if (!found?.headTurnId) return `${label}, new: it starts with your first message`
   const last = await lastWords(client, here.folder, session)
-  const head = `${label}, ${countLabel(found.depth, 'turn')}, ${ago(found.updatedAt, here.clock.now())}`
+  const head = `${label}, ${countNoun(found.depth, 'turn')}, ${ago(found.updatedAt, here.clock.now())}`
   const room = here.screen.columns - 11 - head.length - 6
   return last && room > 16 ? `${head}: “${cut(printable(last), room)}”` : head
 }

@@ -1,7 +1,7 @@
 import { HeddleError } from '../../domain/errors.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { agrees, canAsk } from '../terminal/prompt.ts'
-import { countLabel } from './status.ts'
 
 export const registerBackup: Register = (program, run) => {
   program
@@ -34,11 +34,11 @@ export const registerBackup: Register = (program, run) => {
           : ''
         const revoked =
           done.revokedTokens > 0
-            ? `\nrevoked ${countLabel(done.revokedTokens, 'token')} of the backup    heddle tokens create --user ID`
+            ? `\nrevoked ${countNoun(done.revokedTokens, 'token')} of the backup    heddle tokens create --user ID`
             : ''
         return {
           json: { ok: true, ...done },
-          text: `restored ${countLabel(done.turns, 'turn')} from ${file}    heddle sessions --all${revoked}${aside}`,
+          text: `restored ${countNoun(done.turns, 'turn')} from ${file}    heddle sessions --all${revoked}${aside}`,
         }
       }),
     )
@@ -49,7 +49,7 @@ async function askToReplace(here: CommandContext, file: string): Promise<void> {
   const { place, bytes, createdAt, turns } = await here.restoreFacts(file)
   const now = bytes === null || bytes === 0 ? place : `${place}, ${size(bytes)}`
   const from =
-    createdAt === null ? '' : ` of ${createdAt.slice(0, 16).replace('T', ' ')} UTC, ${countLabel(turns ?? 0, 'turn')}`
+    createdAt === null ? '' : ` of ${createdAt.slice(0, 16).replace('T', ' ')} UTC, ${countNoun(turns ?? 0, 'turn')}`
   here.tell(`this replaces ${now}\n  with ${file}${from}\n  the current data is kept, and you can go back`)
   if (!(await agrees(here, 'replace it?')))
     throw new HeddleError('cancelled', 'nothing was replaced', `look at a backup: zcat ${file} | head`)

@@ -1,12 +1,12 @@
 import { Option } from 'commander'
 import type { Event } from '../../domain/event.ts'
-import { isDaemonGone } from '../../gateway/client.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
+import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { wholeInput } from '../input/piped.ts'
 import { ago, printable } from '../terminal/screen.ts'
 import { waitsForUp, withUpHint } from './jobs/up-hint.ts'
-import { countLabel } from './status.ts'
 
 export const registerEvents: Register = (program, run) => {
   const event = program
@@ -68,7 +68,7 @@ export const registerEvents: Register = (program, run) => {
           fires.length > 0
             ? await withUpHint(
                 here,
-                `${countLabel(fires.length - skipped.length, 'job')} fired${busy}    heddle cron history`,
+                `${countNoun(fires.length - skipped.length, 'job')} fired${busy}    heddle cron history`,
                 waitsForUp,
               )
             : `no job waits for ${printable(name)}    heddle cron add --on ${printable(name)} --message "…"`

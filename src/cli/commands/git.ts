@@ -1,5 +1,6 @@
 import { assertShown, trustFiles, type UntrustedDirectory, untrustedIn } from '../../app/untrusted-files.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import { shownPath } from '../../domain/text/visible.ts'
 import { isGitSample } from '../../home/git-samples.ts'
 import { ForeignText } from '../approvals/foreign-text.ts'
@@ -65,7 +66,7 @@ async function confirmedHash(here: CommandContext, directory: string): Promise<s
 }
 
 function samplesLine({ samples }: UntrustedDirectory): string[] {
-  return samples === 0 ? [] : [`not shown: ${samples} unchanged sample hook${samples === 1 ? '' : 's'} of git`]
+  return samples === 0 ? [] : [`not shown: ${countNoun(samples, 'unchanged sample hook')} of git`]
 }
 
 function unchanged(): HeddleError {

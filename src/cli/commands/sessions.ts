@@ -4,6 +4,7 @@ import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
 import { parseReference } from '../../domain/reference.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
 import { readTextOption } from '../input/text-file.ts'
@@ -139,7 +140,7 @@ function listing(here: CommandContext, sessions: SessionView[], all: boolean): s
   const rows = sessions.map((session) => [
     paint(here.screen, 'bold', printable(session.label)),
     session.headTurnId ? `turn:${tail(session.headTurnId)}` : '–',
-    `${session.depth} ${session.depth === 1 ? 'turn' : 'turns'}`,
+    countNoun(session.depth, 'turn'),
     ago(session.updatedAt, here.clock.now()),
     [session.persona ?? '', session.archived ? 'archived' : '', all ? printable(session.folder) : '']
       .filter(Boolean)

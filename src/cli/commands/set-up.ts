@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stringify } from 'yaml'
-import { answeringNames, openAgents } from '../../app/agents.ts'
+import type { HealthCheck } from '../../api/home.ts'
+import { agentNamesFor } from '../../app/agents.ts'
 import { databaseLocation, missingDatabase } from '../../app/app.ts'
-import { examine, type HealthCheck } from '../../app/doctor.ts'
+import { examine } from '../../app/home/doctor.ts'
 import type { AgentNames, NameChecks } from '../../config/check.ts'
-import { configProblems, expandFolder, loadConfig, readConfigText } from '../../config/config.ts'
+import { configProblems, loadConfig, readConfigText } from '../../config/config.ts'
 import { editConfig } from '../../config/edit.ts'
 import { configSet } from '../../config/set.ts'
 import { configGet, configShow } from '../../config/show.ts'
@@ -120,12 +121,14 @@ async function doctor(here: CommandContext, isDeep: boolean) {
     env: here.env,
     userHome: here.userHome,
     nodeVersion: process.version,
-    daemon: async () => {
-      const daemon = await here.daemon()
-      return daemon && { ...daemon.health, socket: daemon.place }
+    daemon: {
+      find: async () => {
+        const daemon = await here.daemon()
+        return daemon && { ...daemon.health, socket: daemon.place }
+      },
+      socket: socketName(paths.run),
+      version,
     },
-    socket: socketName(paths.run),
-    version,
     clock: here.clock,
     isDeep,
     placeOf: (config) => databaseLocation({ paths, config }),
@@ -147,10 +150,7 @@ function namesAt(here: CommandContext): NameChecks {
 
 /** Names of the agents that may be the default agent in this folder. */
 function agentNamesAt({ home, folder, clock, userHome }: CommandContext): AgentNames {
-  return ({ skills, models: { allow: _, ...models } }) => {
-    const config = { skills: skills.map((each) => expandFolder(each, userHome)), models }
-    return answeringNames(openAgents({ paths: homePaths(home), config, clock }), folder)
-  }
+  return agentNamesFor({ paths: homePaths(home), folder, clock, userHome })
 }
 
 export function load(here: CommandContext) {

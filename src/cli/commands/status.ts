@@ -4,6 +4,7 @@ import type { StatusView } from '../../api/views/status.ts'
 import { talks } from '../../commands/sessions.ts'
 import { rehearsal } from '../../config/schema.ts'
 import { tail } from '../../domain/id.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Daemon } from '../../gateway/client.ts'
 import { version } from '../../version.ts'
 import { type LastVisit, lastSeen, markSeen } from '../chat/last-visit.ts'
@@ -72,7 +73,7 @@ function sessionRows(here: CommandContext, main: SessionView | undefined, count:
   const used = ago(main.updatedAt, here.clock.now())
   const label = printable(main.label)
   return [
-    statusRow(here, 'session', `${label}, ${countLabel(main.depth, 'turn')}${head}, ${used}    heddle log ${label}`),
+    statusRow(here, 'session', `${label}, ${countNoun(main.depth, 'turn')}${head}, ${used}    heddle log ${label}`),
     ...(count > 1 ? [statusRow(here, '', `${count - 1} more    heddle sessions`)] : []),
   ]
 }
@@ -105,8 +106,8 @@ export function jobRows(here: CommandContext, view: StatusView): string[] {
   const now = here.clock.now()
   const next = nextFires.map(({ name, at }) => `${printable(name)} ${untilWords(Date.parse(at) - now)}`)
   const notes = [
-    ...(disabledJobs > 0 ? [`${countLabel(disabledJobs, 'job')} disabled after failures    heddle cron list`] : []),
-    ...(deadMessages > 0 ? [`${countLabel(deadMessages, 'message')} not delivered    heddle cron outbox --dead`] : []),
+    ...(disabledJobs > 0 ? [`${countNoun(disabledJobs, 'job')} disabled after failures    heddle cron list`] : []),
+    ...(deadMessages > 0 ? [`${countNoun(deadMessages, 'message')} not delivered    heddle cron outbox --dead`] : []),
   ]
   const first = jobsHeld
     ? [statusRow(here, 'needs you', 'jobs are held since a backup was restored    heddle cron resume')]
@@ -130,7 +131,7 @@ export function newsRows(here: CommandContext, { sinceLast }: StatusView, since:
     statusRow(
       here,
       since.isKnown ? 'since' : 'last day',
-      `${when}${countLabel(sinceLast.length, 'new turn')}    heddle log`,
+      `${when}${countNoun(sinceLast.length, 'new turn')}    heddle log`,
     ),
     ...news.map(({ turnId, session, status, preview }) => {
       const colour = status === 'completed' ? 'green' : 'red'
@@ -142,10 +143,6 @@ export function newsRows(here: CommandContext, { sinceLast }: StatusView, since:
 
 export function statusRow({ screen }: Pick<CommandContext, 'screen'>, name: string, value: string): string {
   return `${paint(screen, name === 'needs you' ? 'yellow' : 'dim', name.padEnd(11))}${value}`
-}
-
-export function countLabel(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
 /** The model in use; the rehearsal script is explained. */

@@ -1,4 +1,5 @@
 import type { WorkInProgress } from '../../api/views/run.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 
 type RecoveredWork = Pick<
   WorkInProgress,
@@ -9,8 +10,8 @@ type RecoveredWork = Pick<
 export function recoveryNotice(work: RecoveredWork): string | undefined {
   const { resumed, queued, quarantined, lost, unknownCalls, doubledCalls } = work
   if (resumed.length + queued.length + quarantined.length === 0) return undefined
-  const runs = (ids: string[]) => (ids.length === 1 ? '1 run' : `${ids.length} runs`)
-  const calls = (count: number) => (count === 1 ? '1 call' : `${count} calls`)
+  const runs = (ids: string[]) => countNoun(ids.length, 'run')
+  const calls = (count: number) => countNoun(count, 'call')
   const parts = [
     ...(resumed.length > 0 ? [`${runs(resumed)} resumed`] : []),
     ...(queued.length > 0 ? [`${runs(queued)} of another session requeued`] : []),

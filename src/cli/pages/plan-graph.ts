@@ -1,5 +1,6 @@
 import type { PlanView, TaskLine } from '../../api/views/plan.ts'
 import type { TaskStatus } from '../../domain/plan.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Usage } from '../../domain/turn.ts'
 import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
 import { formatSeconds } from './answer-page.ts'
@@ -54,7 +55,7 @@ function fitted(line: string, { columns }: Screen): string {
 }
 
 function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Screen, { most }: PlanFacts): string {
-  const number = tasks.length === 1 ? '1 task' : `${tasks.length} tasks`
+  const number = countNoun(tasks.length, 'task')
   const proposed = `${number}${most === undefined || tasks.length < 2 ? '' : `, at most ${most} at a time`}`
   const done = `${status}, ${counts.completed ?? 0} of ${tasks.length} done`
   const state = status === 'proposed' ? proposed : status === 'completed' ? `completed, ${number}` : done

@@ -1,6 +1,7 @@
 import type { PlanView, TaskLine, TaskView } from '../../api/views/plan.ts'
 import type { ResultView } from '../../api/views/result.ts'
 import { tail } from '../../domain/id.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import { facts } from '../terminal/facts.ts'
 import { paint, printable, type Screen, table, wrapped } from '../terminal/screen.ts'
 import { drawPlan } from './plan-graph.ts'
@@ -43,7 +44,7 @@ export function taskPage(screen: Screen, task: TaskView): string {
     ['status', `${task.status}${task.reason === undefined ? '' : `: ${printable(task.reason)}`}`],
     ['agent', `@${printable(task.skill)}${task.model === null ? '' : `, ${printable(task.model)}`}`],
     ['needs', task.dependsOn.map((id) => `task:${id}`).join(', ') || null],
-    ['tried', task.attempts > 0 ? `${task.attempts} ${task.attempts === 1 ? 'time' : 'times'}` : null],
+    ['tried', task.attempts > 0 ? countNoun(task.attempts, 'time') : null],
     ['run', task.runId === undefined ? null : `run:${task.runId}${task.doing ? `, ${printable(task.doing)}` : ''}`],
     ...(task.lost ?? []).map((line): [string, string] => ['lost', inside(screen, printable(line), 8)]),
     ['told', task.narratives.map((id) => `narrative:${id}`).join(', ') || null],

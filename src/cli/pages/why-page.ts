@@ -1,5 +1,6 @@
 import type { Consequence, FileWhy, WhyLink, WhyView } from '../../api/views/why.ts'
 import { tail } from '../../domain/id.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
 
 /** One row of the page, for one or several links of the chain. */
@@ -53,7 +54,7 @@ function shares({ lines, writers, others, unknown = 0 }: FileWhy): string {
   )
   const rest = [...(others > 0 ? [`${others} not by heddle`] : []), ...(unknown > 0 ? [`${unknown} unknown`] : [])]
   const all = [...parts, ...rest]
-  return `  ${lines} ${lines === 1 ? 'line' : 'lines'}${all.length > 0 ? `: ${all.join(', ')}` : ''}`
+  return `  ${countNoun(lines, 'line')}${all.length > 0 ? `: ${all.join(', ')}` : ''}`
 }
 
 /** Rows of the chain. A result and its run share a row, and so do a task, its plan and its planner. */
@@ -147,7 +148,7 @@ function readRow({ count, under, changed, unknown }: NonNullable<WhyLink['read']
     ...(unknown > 0 ? [`${unknown} not compared`] : []),
   ]
   const beside = states.length > 0 ? states.join('; ') : 'none changed since'
-  return { label: 'files read', what: `${count} ${count === 1 ? 'file' : 'files'} in ${where}`, beside }
+  return { label: 'files read', what: `${countNoun(count, 'file')} in ${where}`, beside }
 }
 
 function drawn(screen: Screen, { label, what, beside, at }: Row, indent: number, names: number, now: number): string {

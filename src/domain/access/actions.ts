@@ -85,6 +85,8 @@ export const actions = {
 
   'model.list': { own: 'public', any: 'public', scope: 'read' },
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
+  /** Agent files: where they are, what they say, and their problems. */
+  'agent.inspect': { own: 'admin', any: 'admin', scope: 'read' },
   /** Profiles with their prompts, and who changed what of profiles and the registry. */
   'profile.read': { own: 'operator', any: 'operator', scope: 'read' },
   'profile.change': { own: 'admin', any: 'admin', scope: 'manage', changes: true },
@@ -105,6 +107,8 @@ export const actions = {
 
   /** Settings of this home: paths and addresses are the owner's. */
   'config.read': { own: 'owner', any: 'owner', scope: 'manage' },
+  /** Checks the installation. */
+  'home.examine': { own: 'owner', any: 'owner', scope: 'manage' },
   /** Figures for monitoring, about everyone. */
   'home.metrics': { own: 'admin', any: 'admin', scope: 'read' },
   'home.backup': { own: 'owner', any: 'owner', scope: 'manage', changes: true },

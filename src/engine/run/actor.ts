@@ -1,6 +1,6 @@
 import { rankOf } from '../../domain/access/authorize.ts'
 import { type Ceiling, intersectCeilings } from '../../domain/access/ceiling.ts'
-import type { RunAccess } from '../../domain/access/principal.ts'
+import { actingFor, type RunAccess } from '../../domain/access/principal.ts'
 import type { Permissions, Persona } from '../../domain/persona.ts'
 import { forwardCeilingOfEntry, forwardDefaults } from '../../domain/profiles/forward.ts'
 import type { AgentEntry } from '../../domain/profiles/registry.ts'
@@ -8,24 +8,25 @@ import type { Run, RunError } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { findPersona } from '../../store/rows/personas.ts'
 import { findRun } from '../../store/rows/runs.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Reading, Tx } from '../../store/store.ts'
 import { type ChosenModel, chooseModel } from '../model/choose-model.ts'
 import { toolSpecs } from '../model/model-request.ts'
 import { type AgentRole, isBuiltIn, roleOf } from '../model/role.ts'
 import { type RunPolicies, readRunPolicies } from '../policies/run-policies.ts'
 import { leastOf, profileCeiling, profileOfRun, type RunProfile } from '../policies/run-profile.ts'
 import type { Engine } from '../runtime.ts'
+import type { CallingRun, NewChild } from './calls/calling-run.ts'
 import type { Actor, ProfileLimits } from './claimed-run.ts'
 import { ceilingBelow, ceilingOf, effectiveTools } from './policy.ts'
 import { accessOf } from './sender.ts'
 
 /** Resolves who a run is, once per claim and in its transaction; nothing looks it up again while the claim lasts. */
 export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Session): Promise<Actor> {
-  return decideActor(tx, engine, run, await readActor(tx, engine, run, session))
+  return decideActor(tx, engine, run, await readActor(tx, engine, { run, session }))
 }
 
 /** What is stored about who a run is, whatever its inputs ask for. */
-interface StoredActor {
+export interface StoredActor {
   folder: string
   persona: Persona | null
   /** Personas that bind its thread; undefined for one that is gone. */
@@ -39,30 +40,58 @@ interface StoredActor {
 export async function readActor(
   tx: Tx,
   { registry }: Engine,
-  run: Pick<Run, 'id' | 'principal' | 'parentRunId'>,
-  { id: sessionId, folder, personaId, boundBy, principalId }: Session,
+  { run, session, ...known }: { run: Run; session: Session; parent?: Run },
 ): Promise<StoredActor> {
+  const { id: sessionId, folder, personaId, boundBy, principalId } = session
   const access = accessOf(tx, run, { principalId })
   const [persona, bounds, parent, policies] = await Promise.all([
     personaId === null ? null : findPersona(tx, personaId),
     Promise.all(boundBy.map((id) => findPersona(tx, id))),
-    run.parentRunId === null ? undefined : findRun(tx, run.parentRunId),
+    known.parent ?? (run.parentRunId === null ? undefined : findRun(tx, run.parentRunId)),
     access.then(({ principal }) => readRunPolicies(tx, registry, { sessionId, principal, folder })),
   ])
   return { folder, persona: persona ?? null, bounds, parent, access: await access, policies }
 }
 
-/** Decides who a run is that was asked like this. */
-export async function decideActor(
+/** The same for a new child. All that one transaction starts differ by nothing but their ids, and perhaps by their personas. */
+export async function readChildActor(
   tx: Tx,
   engine: Engine,
-  run: Run,
+  caller: CallingRun,
+  { run, session }: NewChild,
+): Promise<StoredActor> {
+  const { access, ...actor } = await caller.once(`actor with persona ${session.personaId}`, () =>
+    readActor(tx, engine, { run, session, parent: caller.run }),
+  )
+  return { ...actor, access: { ...access, principal: { kind: 'run', id: run.id, of: actingFor(access.principal) } } }
+}
+
+/** What decides who a run is, besides what is stored about it. */
+export type AskedRun = Pick<
+  Run,
+  | 'agent'
+  | 'modelRequested'
+  | 'options'
+  | 'profile'
+  | 'epoch'
+  | 'depth'
+  | 'parentRunId'
+  | 'ceiling'
+  | 'effectiveTools'
+  | 'subagent'
+>
+
+/** Decides who a run is that was asked like this. */
+export async function decideActor(
+  rows: Reading,
+  engine: Engine,
+  run: AskedRun,
   { folder, persona, bounds, parent, access, policies }: StoredActor,
 ): Promise<Actor> {
   const { policy, tools: known } = engine
   const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
   const entry = policies.agents.find(({ agentId }) => agentId === `@${agent}`)
-  const found = await profileOfRun(tx, { ...run, agent }, policies, entry)
+  const found = await profileOfRun(rows, { ...run, agent }, policies, entry)
   const profile = found && 'gone' in found ? null : found
   const permissions = [
     ...(persona ? [persona.permissions] : []),
@@ -110,13 +139,13 @@ function defaultAgentFor({ principal }: RunAccess, configured: string): string {
 }
 
 /** What a run was given by the run or the job that started it. */
-function givenCeiling(run: Run, parent: Run | undefined): Ceiling {
+function givenCeiling(run: AskedRun, parent: Run | undefined): Ceiling {
   return intersectCeilings(run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
 }
 
 /** What the registry says of an agent, with the skills that are forwarded to it: those of its delegation, or the default. */
 function registeredAgent(
-  { options: { delegation }, ceiling: { skills: before = [] } }: Run,
+  { options: { delegation }, ceiling: { skills: before = [] } }: AskedRun,
   entry: AgentEntry | undefined,
   { profile, ceiling }: { profile: RunProfile | null; ceiling: Ceiling },
 ) {
@@ -162,7 +191,7 @@ function profileLimits(profile: RunProfile | null, askedTokens: number): Profile
 
 function modelOf(
   engine: Engine,
-  run: Run,
+  run: AskedRun,
   {
     role,
     persona,
@@ -182,6 +211,6 @@ function modelOf(
 }
 
 /** The model that was asked for: by the spawning call or the input, else by the agent's file at the first claim. */
-function requestedModel({ modelRequested, epoch }: Run, role: AgentRole): string | null {
+function requestedModel({ modelRequested, epoch }: AskedRun, role: AgentRole): string | null {
   return modelRequested ?? (epoch === 0 && role.kind === 'worker' ? role.agent.model : null)
 }

@@ -103,6 +103,8 @@ export interface RunEnd<Engine> {
   ending: Ending
   /** Inputs that the run answered. */
   items: InboxItem[]
+  /** Whether its request answers a fire of a job that is not over; undefined if that is unknown. */
+  hasOpenFire?: boolean
   /** Label of the run's turn: of its inputs and everything the run has seen. */
   turnLabel: Label
   now: Millis

@@ -32,7 +32,17 @@ const day: Millis = 86_400_000
 export async function listRuns(
   rows: Reading,
   now: Millis,
-  { all = false, limit = defaultRuns, after, requestsOf, root, folder, ...own }: OwnedBy & RunFilter = {},
+  {
+    all = false,
+    limit = defaultRuns,
+    after,
+    requestsOf,
+    root,
+    folder,
+    agent,
+    failed = false,
+    ...own
+  }: OwnedBy & RunFilter = {},
 ): Promise<ListPage<RunLine>> {
   const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: checkRunCursor(after) }) }
   const at = folder === undefined ? {} : { folder }
@@ -41,7 +51,8 @@ export async function listRuns(
       ? { sessions: { ...own, ...at } }
       : { sessions: own, requestsOf: { ...own, ...at, label: requestsOf } }
   const request = root === undefined ? {} : { root: checkRunCursor(root) }
-  const found = await listedRuns(rows, { live: !all, ...scope, ...request }, page)
+  const only = { failed, ...(agent !== undefined && { agent: agent.replace(/^@/, '') }) }
+  const found = await listedRuns(rows, { live: !all, ...scope, ...request, ...only }, page)
   const shown = found.slice(-limit)
   const oldest = found.length > limit ? shown[0]?.run.id : undefined
   return { rows: await runLines(rows, shown, now), ...(oldest !== undefined && { next: oldest }) }

@@ -3,6 +3,7 @@ import type { FileWhy, WhyHow, WhyLink, WhyNote } from '../../api/views/why.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { type FileVersion, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { findRun } from '../../store/rows/runs.ts'
@@ -344,7 +345,7 @@ function noLines(displayPath: string, now: FileNow): HeddleError {
 function noSuchLine(displayPath: string, line: number, lines: number): HeddleError {
   return new HeddleError(
     'not_found',
-    `${displayPath} has ${lines} ${lines === 1 ? 'line' : 'lines'}: there is no line ${line}`,
+    `${displayPath} has ${countNoun(lines, 'line')}: there is no line ${line}`,
     lines === 0 ? `ask about all of it: heddle why ${displayPath}` : `heddle why ${displayPath}:${lines} is the last`,
   )
 }

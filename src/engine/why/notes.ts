@@ -1,11 +1,12 @@
 import type { WhyNote, WhyTopic } from '../../api/views/why.ts'
 import type { Approval, answers } from '../../domain/approval.ts'
 import type { Event } from '../../domain/event.ts'
-import { retryReason } from '../../domain/failure-words.ts'
 import { tail } from '../../domain/id.ts'
 import type { Plan, Task } from '../../domain/plan.ts'
 import type { Run, Step } from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
+import { countNoun } from '../../domain/text/count-noun.ts'
+import { retryReason } from '../../domain/text/failure-words.ts'
 import { mainArgument } from '../../domain/text/main-argument.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { approvalsOf, findApproval } from '../../store/rows/approvals.ts'
@@ -168,7 +169,7 @@ async function costNote(rows: Reading, run: Run, budget: Budget): Promise<WhyNot
     await spendingBy(rows, { rootRunId: run.rootRunId || run.id }),
   ]
   const failed = await failedCalls(rows, run.id)
-  const calls = `${own.calls} model ${own.calls === 1 ? 'call' : 'calls'}${failed === 0 ? '' : ` (${failed} failed)`}`
+  const calls = `${countNoun(own.calls, 'model call')}${failed === 0 ? '' : ` (${failed} failed)`}`
   const all = `${moneyOf(request)} of $${budget.usd}, ${tokensOf(request)} of ${budget.tokens} tokens`
   return note('spent', `${calls}, ${tokensOf(own)} tokens, ${moneyOf(own)}; its request: ${all}`)
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { AccountApp } from '../../api/account.ts'
 import { get, type RoutesOf } from './route.ts'
 
@@ -9,15 +8,6 @@ export const accountRoutes: RoutesOf<AccountApp> = {
       summary: 'Who the caller is, and within which limits.',
       call: (app) => app.whoami(),
       fields: () => ({}),
-    }),
-  ],
-  setting: [
-    get('setting', {
-      path: '/v1/config',
-      summary: 'One setting as it is in use, secrets redacted.',
-      input: z.strictObject({ key: z.string().max(500) }),
-      call: (app, { key }) => app.setting(key),
-      fields: (key) => ({ key }),
     }),
   ],
 }

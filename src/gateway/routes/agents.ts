@@ -14,6 +14,24 @@ export const agentRoutes: RoutesOf<AgentApp> = {
       fields: (folder) => ({ folder }),
     }),
   ],
+  agent: [
+    get('agent', {
+      path: '/v1/agents/show',
+      summary: 'One agent: its file, profile, tools and model, and why.',
+      input: z.strictObject({ folder, name: z.string().max(1000) }),
+      call: (app, { folder, name }) => app.agent(folder, name),
+      fields: (folder, name) => ({ folder, name }),
+    }),
+  ],
+  skills: [
+    get('skills', {
+      path: '/v1/skills',
+      summary: 'All agent files, with who gets their instructions, and their problems.',
+      input: z.strictObject({ folder }),
+      call: (app, { folder }) => app.skills(folder),
+      fields: (folder) => ({ folder }),
+    }),
+  ],
   checkAgent: [
     post('checkAgent', {
       path: '/v1/agents/check',

@@ -38,6 +38,14 @@ export const jobRoutes: RoutesOf<JobApp> = {
       fields: () => ({}),
     }),
   ],
+  jobWeek: [
+    get('jobWeek', {
+      path: '/v1/jobs/week',
+      summary: 'What became of the times of jobs in the last three days, and which come in the next four, by hour.',
+      call: (app) => app.jobWeek(),
+      fields: () => ({}),
+    }),
+  ],
   previewJob: [
     get('previewJob', {
       path: '/v1/jobs/preview',

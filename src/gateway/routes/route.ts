@@ -41,8 +41,8 @@ export type AnswerForm = 'plain' | 'done' | 'lines' | 'pieces' | { key: string }
 /** Context of a request besides its fields. */
 export interface RequestContext {
   clock: Clock
-  /** Aborts when the client hangs up. */
-  gone: AbortSignal
+  /** A signal that aborts when the client hangs up or loses its rights. */
+  gone(): AbortSignal
   /** The body of a route that takes lines. */
   lines: AsyncIterable<string>
 }

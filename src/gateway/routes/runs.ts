@@ -17,11 +17,11 @@ const question = z.strictObject({
   content: z.string(),
   parts: z.array(part).max(100).exactOptional(),
   kind: z.enum(['message', 'steer', 'interrupt']).exactOptional(),
-  ...runOptions.omit({ timeoutMs: true, deadline: true, ceiling: true, permissions: true, delegation: true }).shape,
+  ...runOptions().omit({ timeoutMs: true, deadline: true, ceiling: true, permissions: true, delegation: true }).shape,
   priority: z.int().min(-1000).max(1000).exactOptional(),
   from: label.exactOptional(),
   persona: label.exactOptional(),
-  permissions: permissions.exactOptional(),
+  permissions: permissions().exactOptional(),
   timeoutSeconds: z.number().nonnegative().max(1_000_000).exactOptional(),
   dedupeKey: z.string().min(1).max(200).exactOptional(),
   outerRef: z.string().min(1).max(maxOuterRef).exactOptional(),
@@ -57,6 +57,8 @@ export const runRoutes: RoutesOf<RunApp> = {
         folder: folder.exactOptional(),
         requestsOf: label.exactOptional(),
         root: z.string().max(100).exactOptional(),
+        agent: z.string().max(200).exactOptional(),
+        failed: flag.exactOptional(),
         ...page,
       }),
       answer: { rows: 'runs' },
@@ -166,7 +168,7 @@ async function answerWithin(
   const now = await app.answer(folder, id, AbortSignal.abort())
   if (wait === 0) return now
   const timedOut = new AbortController()
-  const stop = AbortSignal.any([timedOut.signal, gone])
+  const stop = AbortSignal.any([timedOut.signal, gone()])
   void clock.sleep(wait * 1000, stop).then(() => timedOut.abort())
   try {
     return await app.answer(folder, id, stop)

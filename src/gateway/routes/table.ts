@@ -6,6 +6,7 @@ import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { commandRoutes } from './commands.ts'
 import { eventRoutes } from './events.ts'
+import { homeRoutes } from './home.ts'
 import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
 import { metricsRoutes } from './metrics.ts'
@@ -31,6 +32,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...modelRoutes,
   ...commandRoutes,
   ...accountRoutes,
+  ...homeRoutes,
   ...profileRoutes,
   ...planRoutes,
   ...jobRoutes,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Heddle } from '../../api/heddle.ts'
 import type { Principal } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
@@ -10,31 +10,35 @@ const maxTokens = 1000
 /**
  * Finds out whose token a request has. Wrong ones are counted per address; above the limit an address gets on only with
  * tokens that were good before, so that an attacker who guesses locks no user out. A wrong token stays wrong: the browser of a
- * user who was signed out may ask again and again without being counted.
+ * user who was signed out may ask again and again without being counted as an attacker. Every token, good or wrong, may be
+ * sent at the rate of requests and no faster.
  */
 export class AdmittedTokens {
   readonly #heddle: Pick<Heddle, 'identify'>
   readonly #failures: RateLimits
+  readonly #requests: RateLimits
   readonly #good = new Set<string>()
   readonly #bad = new Set<string>()
 
-  constructor(heddle: Pick<Heddle, 'identify'>, failures: RateLimits) {
+  constructor(heddle: Pick<Heddle, 'identify'>, limits: { failures: RateLimits; requests: RateLimits }) {
     this.#heddle = heddle
-    this.#failures = failures
+    this.#failures = limits.failures
+    this.#requests = limits.requests
   }
 
-  /** Throws for a token that does not exist. `hash` names the token where it must not be told. */
-  async identify(token: string, address: string): Promise<{ principal: Principal; hash: string }> {
-    const hash = hashOfToken(token)
-    if (!this.#good.has(hash) && !this.#bad.has(hash)) this.#failures.assertLeft(address)
+  /** Counts a request. Throws for a token that does not exist, and for one that is sent too often. */
+  async identify(token: string, address: string): Promise<Principal> {
+    const name = nameOfToken(token)
+    if (!this.#good.has(name) && !this.#bad.has(name)) this.#failures.assertLeft(address)
+    this.#requests.take(name)
     try {
       const principal = await this.#heddle.identify(token)
-      remember(this.#good, hash)
-      return { principal, hash }
+      remember(this.#good, name)
+      return principal
     } catch (error) {
-      this.#good.delete(hash)
-      if (error instanceof HeddleError && error.code === 'unknown_token' && !this.#bad.has(hash)) {
-        remember(this.#bad, hash)
+      this.#good.delete(name)
+      if (error instanceof HeddleError && error.code === 'unknown_token' && !this.#bad.has(name)) {
+        remember(this.#bad, name)
         this.#failures.take(address)
       }
       throw error
@@ -43,16 +47,17 @@ export class AdmittedTokens {
 
   /** Remembers a token that was just handed out. */
   add(token: string): void {
-    remember(this.#good, hashOfToken(token))
+    remember(this.#good, nameOfToken(token))
   }
 }
 
-function hashOfToken(token: string): string {
-  return createHash('sha256').update(token).digest('base64')
+/** A name for a token where the token itself must not be kept. */
+function nameOfToken(token: string): string {
+  return hash('sha256', token, 'base64')
 }
 
-function remember(tokens: Set<string>, hash: string): void {
-  tokens.add(hash)
+function remember(tokens: Set<string>, name: string): void {
+  tokens.add(name)
   const [oldest] = tokens
   if (tokens.size > maxTokens && oldest !== undefined) tokens.delete(oldest)
 }

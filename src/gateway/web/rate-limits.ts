@@ -5,7 +5,7 @@ import { HeddleError } from '../../domain/errors.ts'
 const maxCallers = 1000
 
 /** How often a caller may do something: so often at once, and so often per second in the long run. */
-export interface Rate {
+interface Rate {
   burst: number
   perSecond: number
 }
@@ -56,9 +56,16 @@ export class RateLimits {
   }
 }
 
-/** The address that a limit counts for: an IPv4 address however it is written, and the network of an IPv6 one. */
+/** The address that a limit counts for: an IPv4 address however it is written, and the network (/64) of an IPv6 one. */
 export function callerAddress(remote: string | undefined): string {
   const address = remote ?? ''
   if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length)
-  return address.includes(':') && address !== '::1' ? `${address.split(':').slice(0, 4).join(':')}::/64` : address
+  return address.includes(':') && address !== '::1' ? `${groupsOf(address).slice(0, 4).join(':')}::/64` : address
+}
+
+/** The eight groups of an IPv6 address; `::` stands for those that are 0. */
+function groupsOf(address: string): string[] {
+  const [head = [], tail = []] = address.split('::').map((side) => side.split(':').filter((group) => group !== ''))
+  const zeros = Math.max(0, 8 - head.length - tail.length)
+  return [...head, ...Array.from({ length: zeros }, () => '0'), ...tail]
 }

@@ -1,3 +1,4 @@
+import { countNoun } from '../../domain/text/count-noun.ts'
 import { stripQuotes } from '../find.ts'
 import { answersOrCalls, type ScriptStep, type ScriptView } from '../script-view.ts'
 import { parseReadFile, reasonIn, totalLines } from '../tool-texts.ts'
@@ -18,14 +19,15 @@ export function outlineFile(view: ScriptView, match: RegExpExecArray): ScriptSte
   const lines = parseReadFile(text)
   if (!lines) return { text: `I could not read ${path}: ${reasonIn(text)}` }
   if (lines.length === 0) return { text: text.replace(/^\[|\]$/g, '') }
-  const found = lines.filter((line) => (/\.(?:md|markdown|mdx)$/i.test(path) ? heading : declaration).test(line.text))
+  const isMarkdown = /\.(?:md|markdown|mdx)$/i.test(path)
+  const found = lines.filter((line) => (isMarkdown ? heading : declaration).test(line.text))
   const total = totalLines(text)
-  const size = total === undefined ? `the first ${lines.length} lines` : `${total} lines`
+  const size = total === undefined ? `the first ${countNoun(lines.length, 'line')}` : countNoun(total, 'line')
   const shown = found.slice(0, maxShown)
   const rest = found.length - shown.length
   return {
     text: [
-      `${path}: ${size}, ${found.length} ${/\.(?:md|markdown|mdx)$/i.test(path) ? 'headings' : 'declarations'}${total !== undefined && total > lines.length ? ` in the first ${lines.length}` : ''}.`,
+      `${path}: ${size}, ${countNoun(found.length, isMarkdown ? 'heading' : 'declaration')}${total !== undefined && total > lines.length ? ` in the first ${lines.length}` : ''}.`,
       ...shown.map((line) => `${path}:${line.number}: ${line.text.trim()}`),
       ...(rest > 0 ? [`… and ${rest} more`] : []),
     ].join('\n'),

@@ -36,12 +36,16 @@ interface RunListScope {
   root?: string
   /** Only runs of requests that were made in these sessions. */
   requestsOf?: SessionScope
+  /** Only runs of this agent. */
+  agent?: string
+  /** Only runs that failed or ran out of time. */
+  failed?: boolean
 }
 
 /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
 export async function listedRuns(
   rows: Reading,
-  { live, root, sessions = {}, requestsOf = {} }: RunListScope,
+  { live, root, sessions = {}, requestsOf = {}, agent, failed = false }: RunListScope,
   { limit, after }: PageQuery<string>,
 ): Promise<ListedRun[]> {
   let page = rows.build.selectFrom('runs').selectAll().where('kind', '<>', 'import')
@@ -54,6 +58,8 @@ export async function listedRuns(
     const roots = rows.build.selectFrom('runs as root').innerJoin('sessions', 'sessions.id', 'root.session_id')
     page = page.where('root_run_id', 'in', roots.select('root.id').where(asked))
   }
+  if (agent !== undefined) page = page.where('agent', '=', agent)
+  if (failed) page = page.where('state', 'in', ['failed', 'timeout'])
   if (root !== undefined) page = page.where('root_run_id', '=', root)
   if (after !== undefined) page = page.where('id', '<', after)
   // Ids begin with their time.

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countNoun } from '../../domain/text/count-noun.ts'
 import type { SeenFile, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { type FileThreads, jobTimeout } from './file-threads.ts'
@@ -103,10 +104,6 @@ function within(bytes: number, lines: string[]): string[] {
     return left < 0
   })
   return tooMany === -1 ? lines : lines.slice(0, tooMany)
-}
-
-function countNoun(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : noun.endsWith('h') ? 'es' : 's'}`
 }
 
 /** The error in a regular expression. */

@@ -39,6 +39,8 @@ interface RunQuery {
   folder?: string
   /** Only what was asked for in this session. */
   requestsOf?: string
+  /** Only runs of this agent. */
+  agent?: string
   limit?: number
 }
 

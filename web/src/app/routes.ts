@@ -53,6 +53,12 @@ export const routeEntries: readonly RouteEntry[] = [
     nav: { label: 'Agents', key: 'a', href: '/agents' },
   },
   { path: '/agents/registry', page: lazy(() => import('../pages/agents/registry.tsx')) },
+  { path: '/agents/:name', page: lazy(() => import('../pages/agents/agent.tsx')) },
+  {
+    path: '/skills/:name?',
+    page: lazy(() => import('../pages/skills/skills.tsx')),
+    nav: { label: 'Skills', key: 's', href: '/skills' },
+  },
   {
     path: '/memory/:id?',
     page: lazy(() => import('../pages/memory/memory.tsx')),
@@ -67,6 +73,11 @@ export const routeEntries: readonly RouteEntry[] = [
     path: '/usage',
     page: lazy(() => import('../pages/usage/usage.tsx')),
     nav: { label: 'Usage', key: 'u', href: '/usage' },
+  },
+  {
+    path: '/doctor',
+    page: lazy(() => import('../pages/doctor/doctor.tsx')),
+    nav: { label: 'Doctor', key: 'd', href: '/doctor' },
   },
   { path: '/welcome', page: lazy(() => import('../pages/welcome/welcome.tsx')) },
 ]

@@ -1,15 +1,18 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query'
 import type { Event } from '../api/wire.ts'
 
-/** Time in which changes of the same list are read once. */
-const firstWait = 60
-const nextWait = 700
+/** Changes that come together are read together. */
+const gatherFor = 20
+/** What was just read rests: at least this long, and several times as long as reading it took, so that storms stay cheap. */
+const leastRest = 250
+const restPerReading = 4
 
 /** Marks what an event changed as stale, so that what is on the screen is read again: soon, and not for each event. */
 export class Refresher {
   readonly #client: QueryClient
   readonly #waiting = new Map<string, QueryKey>()
-  readonly #lastAt = new Map<string, number>()
+  /** When something may be read again; never while it is being read. */
+  readonly #restsUntil = new Map<string, number>()
   #timer: number | undefined
 
   constructor(client: QueryClient) {
@@ -18,30 +21,36 @@ export class Refresher {
 
   add(event: Event): void {
     for (const key of keysOf(event)) this.#waiting.set(JSON.stringify(key), key)
-    this.#schedule()
+    this.#schedule(gatherFor)
   }
 
   everything(): void {
     void this.#client.invalidateQueries()
   }
 
-  #schedule(): void {
-    if (this.#timer !== undefined || this.#waiting.size === 0) return
-    const now = performance.now()
-    const dueIn = (name: string) => Math.max(firstWait, (this.#lastAt.get(name) ?? -nextWait) + nextWait - now)
-    this.#timer = window.setTimeout(() => this.#flush(), Math.min(...[...this.#waiting.keys()].map(dueIn)))
+  #schedule(leastWait = 0): void {
+    const next = Math.min(...[...this.#waiting.keys()].map((name) => this.#restsUntil.get(name) ?? 0))
+    if (this.#timer !== undefined || !Number.isFinite(next)) return
+    this.#timer = window.setTimeout(() => this.#flush(), Math.max(leastWait, next - performance.now()))
   }
 
   #flush(): void {
     this.#timer = undefined
     const now = performance.now()
-    for (const [name, queryKey] of [...this.#waiting]) {
-      if (now - (this.#lastAt.get(name) ?? -nextWait) < nextWait - 1) continue
-      this.#waiting.delete(name)
-      this.#lastAt.set(name, now)
-      void this.#client.invalidateQueries({ queryKey })
-    }
-    if (this.#lastAt.size > 1000) this.#lastAt.clear()
+    for (const [name, key] of [...this.#waiting])
+      if ((this.#restsUntil.get(name) ?? 0) <= now) void this.#read(name, key)
+    this.#schedule()
+  }
+
+  async #read(name: string, queryKey: QueryKey): Promise<void> {
+    this.#waiting.delete(name)
+    this.#restsUntil.set(name, Number.POSITIVE_INFINITY)
+    const begun = performance.now()
+    await this.#client.invalidateQueries({ queryKey })
+    const now = performance.now()
+    this.#restsUntil.set(name, now + Math.max(leastRest, restPerReading * (now - begun)))
+    // Names of runs and tasks that were read long ago.
+    for (const [rested, until] of this.#restsUntil) if (until < now) this.#restsUntil.delete(rested)
     this.#schedule()
   }
 }

@@ -1,8 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { Button } from './button.tsx'
+import { ActionForm } from './action-form.tsx'
 import { Dialog } from './dialog.tsx'
-import { Failure } from './notice.tsx'
 
 interface ActionDialogProps {
   title: string
@@ -39,13 +38,7 @@ export function ActionDialog({
   })
   return (
     <Dialog title={title} isOpen={isOpen} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          decision.mutate()
-        }}
-      >
+      <ActionForm request={decision} action={action} look="danger" onClose={onClose}>
         <div>{children}</div>
         {asksReason && (
           <label className="field">
@@ -53,16 +46,7 @@ export function ActionDialog({
             <input value={reason} onChange={({ target }) => setReason(target.value)} maxLength={1000} />
           </label>
         )}
-        {decision.error && <Failure error={decision.error} />}
-        <div className="row">
-          <Button isSubmit look="danger" disabled={decision.isPending}>
-            {action}
-          </Button>
-          <Button look="quiet" onClick={onClose}>
-            Back
-          </Button>
-        </div>
-      </form>
+      </ActionForm>
     </Dialog>
   )
 }

@@ -1,6 +1,7 @@
 import type { UserChange, UserView } from '../../../api/access.ts'
 import { type UserRole, userRoles } from '../../../domain/access/principal.ts'
 import { UsageError } from '../../../domain/errors.ts'
+import { countNoun } from '../../../domain/text/count-noun.ts'
 import { type CommandContext, type Register, rareGroup } from '../../command.ts'
 import { commaNames } from '../../input/comma-names.ts'
 import { printable, table } from '../../terminal/screen.ts'
@@ -45,7 +46,7 @@ export const registerUsers: Register = (program, run) => {
     .action(
       run(async (here, [id = '']) => {
         const { tokens } = await (await here.client()).removeUser(id)
-        const ended = tokens === 1 ? '1 token ended' : `${tokens} tokens ended`
+        const ended = `${countNoun(tokens, 'token')} ended`
         return { json: { ok: true, id, tokens }, text: `${id} is removed; ${ended}` }
       }),
     )

@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import type { MemoryImport } from '../../../api/views/memory.ts'
 import { placeFile, toFileError } from '../../../config/files.ts'
 import { HeddleError } from '../../../domain/errors.ts'
+import { countNoun } from '../../../domain/text/count-noun.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
 import { wholeInput } from '../../input/piped.ts'
 import { joinFirst } from '../../pages/memory-page.ts'
@@ -41,7 +42,7 @@ export async function exportMemory(
   const count = pieces.length - 1
   return {
     json: { ok: true, file: path, count },
-    text: `wrote ${memoriesCounted(count)} to ${printable(file)} (private to you)    heddle memory import ${printable(file)}`,
+    text: `wrote ${countNoun(count, 'memory')} to ${printable(file)} (private to you)    heddle memory import ${printable(file)}`,
   }
 }
 
@@ -56,19 +57,15 @@ export async function importMemory(here: CommandContext, file: string, trust: bo
 function pageOf({ imported, skipped, distrusted, alike, archived }: MemoryImport): string {
   const pairs = joinFirst(alike.map(({ id, with: other }) => `memory:${id} and memory:${other}`))
   return [
-    `imported ${memoriesCounted(imported.length)}, already here ${skipped}    heddle memory`,
+    `imported ${countNoun(imported.length, 'memory')}, already here ${skipped}    heddle memory`,
     ...(distrusted > 0
       ? [`  ${distrusted} untrusted, because anyone can write a file; --trust is for files you vouch for`]
       : []),
     ...(archived > 0
-      ? [`  ${memoriesCounted(archived)} moved to the archive: memory.most in heddle.yaml sets how many are kept`]
+      ? [`  ${countNoun(archived, 'memory')} moved to the archive: memory.most in heddle.yaml sets how many are kept`]
       : []),
     ...(pairs === null ? [] : [`  look alike, all kept: ${pairs}    heddle memory show ID`]),
   ].join('\n')
-}
-
-function memoriesCounted(count: number): string {
-  return count === 1 ? '1 memory' : `${count} memories`
 }
 
 function bytesOf({ pathOf }: CommandContext, file: string): Buffer {

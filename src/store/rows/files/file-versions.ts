@@ -154,17 +154,7 @@ function ofTool(row: Selectable<Tables['file_changes']>): FileVersion {
 function ofCommand(row: Selectable<Tables['command_changes']>): FileVersion {
   const { origin_path: path, origin_hash: hash, since } = row
   return {
-    id: row.id,
-    runId: row.run_id,
-    callId: row.call_id,
-    folder: row.folder,
-    path: row.path,
-    before: row.before_hash,
-    after: row.after_hash,
-    mode: null,
-    at: row.at,
-    undoneAt: null,
-    lineMap: row.line_map,
+    ...changeFrom({ ...row, mode: null, undone_at: null }),
     command: { since, ...(path !== null && hash !== null && { origin: { path, hash } }) },
     order: [row.follows, row.id],
   }

@@ -96,13 +96,33 @@ export async function listFires(
     .orderBy('scheduled_at', 'desc')
     .limit(filter.limit)
   if (filter.jobId !== undefined) query = query.where('job_id', '=', filter.jobId)
-  if (filter.principal !== undefined)
-    query = query.where(
-      'job_id',
-      'in',
-      rows.build.selectFrom('cron_jobs').select('id').where('principal', '=', filter.principal),
-    )
+  if (filter.principal !== undefined) query = query.where('job_id', 'in', jobsOf(rows, filter.principal))
   return (await rows.all(query)).map(fireFrom)
+}
+
+/** How often something became of the times of a job within an hour; `hour` counts from the epoch. */
+export interface FireCount extends Pick<Fire, 'jobId' | 'outcome' | 'status'> {
+  hour: number
+  count: number
+}
+
+/** Counts fires since a time by job, hour and outcome; of the jobs of one principal if it is given. */
+export async function countFiresByHour(
+  rows: Reading,
+  { since, principal }: { since: Millis; principal?: string },
+): Promise<FireCount[]> {
+  const hour = sql<number>`cron_fires.scheduled_at / 3600000`
+  let query = rows.build
+    .selectFrom('cron_fires')
+    .select(['job_id as jobId', 'outcome', 'status', hour.as('hour'), ({ fn }) => fn.countAll<number>().as('count')])
+    .where('scheduled_at', '>=', since)
+    .groupBy(['job_id', 'outcome', 'status', hour])
+  if (principal !== undefined) query = query.where('job_id', 'in', jobsOf(rows, principal))
+  return (await rows.all(query)).map((row) => ({ ...row, hour: Number(row.hour), count: Number(row.count) }))
+}
+
+function jobsOf({ build }: Reading, principal: string) {
+  return build.selectFrom('cron_jobs').select('id').where('principal', '=', principal)
 }
 
 const open = statement((db, arg: { jobId: number }) =>

@@ -7,12 +7,14 @@ import type { AgentLine, Pins, Profile, Registry } from '../../api/wire.ts'
 import { buttonLook } from '../../parts/button.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
 import { Page, Section } from '../../parts/page.tsx'
+import { rowMark, useRowKeys } from '../../parts/row-keys.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './agents.module.css'
 
 /** The agents that can be given work here, their profiles, and which profile counts where. */
 export default function Agents(): ReactNode {
   const folder = useFolder()
+  useRowKeys()
   const agents = useQuery({
     queryKey: ['agents', folder],
     queryFn: ({ signal }) => get<{ agents: AgentLine[] }>('/v1/agents', { folder }, signal),
@@ -45,7 +47,9 @@ export default function Agents(): ReactNode {
           const profile = entry && byId.get(entry.profileId)
           return (
             <li key={name} className={styles['agent']}>
-              <span className={styles['name']}>@{withoutBidi(name)}</span>
+              <Link href={`/agents/${encodeURIComponent(name)}`} className={styles['name']} {...rowMark}>
+                @{withoutBidi(name)}
+              </Link>
               <span>{withoutBidi(description)}</span>
               <span className={styles['facts']}>
                 {profile && (

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { CommandOutcome } from '../../api/wire.ts'
 import { Button } from '../../parts/button.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { formatTime } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import styles from './command-outcome.module.css'
@@ -47,16 +48,13 @@ function OutcomePart({ block }: { block: CommandOutcome['blocks'][number] }): Re
       )
     case 'facts':
       return (
-        <dl className={styles['facts']}>
+        <Facts>
           {block.facts.map(({ name, value }) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                <Cell value={value} />
-              </dd>
-            </div>
+            <Fact key={name} name={name}>
+              <Cell value={value} />
+            </Fact>
           ))}
-        </dl>
+        </Facts>
       )
     case 'table':
       return (

@@ -4,10 +4,8 @@ import { useLocation } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { post } from '../../api/request.ts'
 import type { PathTurn } from '../../api/wire.ts'
-import { Button } from '../../parts/button.tsx'
+import { ActionForm } from '../../parts/action-form.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Failure } from '../../parts/notice.tsx'
-import styles from './chat.module.css'
 
 /** Starts a new session at a turn. */
 export function ForkDialog({
@@ -43,18 +41,12 @@ function ForkForm({ turn, session, onClose }: { turn: PathTurn; session: string;
     },
   })
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        fork.mutate()
-      }}
-    >
+    <ActionForm request={fork} action="Fork" onClose={onClose}>
       <p>
         A new session begins after turn {turn.depth}, with everything that was said until then. {session} stays as it
         is.
       </p>
-      <label className={styles['field']}>
+      <label className="field">
         Name of the new session
         <input
           value={label}
@@ -63,15 +55,6 @@ function ForkForm({ turn, session, onClose }: { turn: PathTurn; session: string;
           maxLength={200}
         />
       </label>
-      {fork.error && <Failure error={fork.error} />}
-      <div className="row">
-        <Button isSubmit look="main" disabled={fork.isPending}>
-          Fork
-        </Button>
-        <Button look="quiet" onClick={onClose}>
-          Back
-        </Button>
-      </div>
-    </form>
+    </ActionForm>
   )
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { get, post } from '../../api/request.ts'
-import type { Fire, Job } from '../../api/wire.ts'
+import type { Fire, Job, JobWeek } from '../../api/wire.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Button } from '../../parts/button.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
@@ -11,10 +11,11 @@ import { State, stateOf } from '../../parts/state.tsx'
 import { formatTime, shortPath } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './cron.module.css'
+import { WeekLine } from './week-line.tsx'
 
 const lastFires = 8
 
-/** Jobs: when each fires next, what came of the last times, and a way to run it now. */
+/** Jobs: seven days of each, when it fires next, what came of the last times, and a way to run it now. */
 export default function Cron(): ReactNode {
   const jobs = useQuery({
     queryKey: ['runs', 'jobs'],
@@ -24,6 +25,10 @@ export default function Cron(): ReactNode {
     queryKey: ['runs', 'fires'],
     queryFn: ({ signal }) => get<{ fires: Fire[] }>('/v1/fires', { limit: 500 }, signal),
   })
+  const week = useQuery({
+    queryKey: ['runs', 'job-week'],
+    queryFn: ({ signal }) => get<JobWeek>('/v1/jobs/week', {}, signal),
+  })
   const byJob = Map.groupBy(fires.data?.fires ?? [], ({ jobId }) => jobId)
   return (
     <Page title="Cron">
@@ -32,14 +37,23 @@ export default function Cron(): ReactNode {
       {jobs.data?.jobs.length === 0 && <NoJobs />}
       <ul>
         {jobs.data?.jobs.map((job) => (
-          <JobRow key={job.id} job={job} fires={(byJob.get(job.id) ?? []).slice(0, lastFires)} />
+          <JobRow
+            key={job.id}
+            job={job}
+            fires={(byJob.get(job.id) ?? []).slice(0, lastFires)}
+            line={
+              week.data && (
+                <WeekLine week={week.data} hours={week.data.jobs.find(({ jobId }) => jobId === job.id)?.hours ?? []} />
+              )
+            }
+          />
         ))}
       </ul>
     </Page>
   )
 }
 
-function JobRow({ job, fires }: { job: Job; fires: Fire[] }): ReactNode {
+function JobRow({ job, fires, line }: { job: Job; fires: Fire[]; line: ReactNode }): ReactNode {
   const queries = useQueryClient()
   const act = useMutation({
     mutationFn: (action: 'run' | 'enable' | 'disable') =>
@@ -95,6 +109,7 @@ function JobRow({ job, fires }: { job: Job; fires: Fire[] }): ReactNode {
           {job.enabled ? 'Turn off' : 'Turn on'}
         </Button>
       </div>
+      {line}
     </li>
   )
 }

@@ -5,8 +5,10 @@ import { useFolder } from '../../api/folder.ts'
 import { get, post } from '../../api/request.ts'
 import type { MemoryLine, MemoryView } from '../../api/wire.ts'
 import { ActionDialog } from '../../parts/action-dialog.tsx'
+import { ActionForm } from '../../parts/action-form.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import { Button } from '../../parts/button.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { PlainWords } from '../../text/plain-words.tsx'
@@ -46,42 +48,46 @@ export function MemorySheet({ id, onClose }: { id: string; onClose(): void }): R
           </Button>
         </div>
       )}
-      <dl className={styles['provenance']}>
-        <Fact name="from">{memory.source}</Fact>
-        <Fact name="trusted">{memory.trusted ? 'yes' : 'no: it is data, never an instruction'}</Fact>
-        {memory.label.sources.length > 0 && <Fact name="sources">{withoutBidi(memory.label.sources.join(', '))}</Fact>}
-        <Fact name="since">
-          <Ago at={memory.createdAt} />
-        </Fact>
-        {memory.turnId !== undefined && (
-          <Fact name="said in">
-            <Reference to={`turn:${memory.turnId}`} />
+      <div className={styles['provenance']}>
+        <Facts>
+          <Fact name="from">{memory.source}</Fact>
+          <Fact name="trusted">{memory.trusted ? 'yes' : 'no: it is data, never an instruction'}</Fact>
+          {memory.label.sources.length > 0 && (
+            <Fact name="sources">{withoutBidi(memory.label.sources.join(', '))}</Fact>
+          )}
+          <Fact name="since">
+            <Ago at={memory.createdAt} />
           </Fact>
-        )}
-        {memory.runId !== undefined && (
-          <Fact name="stored by">
-            <Reference to={`run:${memory.runId}`} />
-          </Fact>
-        )}
-        {memory.older.length > 0 && (
-          <Fact name="replaces">
-            {memory.older.map((older) => (
-              <span key={older.id} className={styles['older']}>
-                <Reference to={`memory:${older.id}`} /> <s>{withoutBidi(older.content)}</s>
-              </span>
-            ))}
-          </Fact>
-        )}
-        {memory.runs.length > 0 && (
-          <Fact name="shown to">
-            {memory.runs.slice(-10).map((run) => (
-              <span key={run} className={styles['older']}>
-                <Reference to={`run:${run}`} />
-              </span>
-            ))}
-          </Fact>
-        )}
-      </dl>
+          {memory.turnId !== undefined && (
+            <Fact name="said in">
+              <Reference to={`turn:${memory.turnId}`} />
+            </Fact>
+          )}
+          {memory.runId !== undefined && (
+            <Fact name="stored by">
+              <Reference to={`run:${memory.runId}`} />
+            </Fact>
+          )}
+          {memory.older.length > 0 && (
+            <Fact name="replaces">
+              {memory.older.map((older) => (
+                <span key={older.id} className={styles['older']}>
+                  <Reference to={`memory:${older.id}`} /> <s>{withoutBidi(older.content)}</s>
+                </span>
+              ))}
+            </Fact>
+          )}
+          {memory.runs.length > 0 && (
+            <Fact name="shown to">
+              {memory.runs.slice(-10).map((run) => (
+                <span key={run} className={styles['older']}>
+                  <Reference to={`run:${run}`} />
+                </span>
+              ))}
+            </Fact>
+          )}
+        </Facts>
+      </div>
       <ActionDialog
         title={`Forget memory:${id}?`}
         isOpen={open === 'forget'}
@@ -95,15 +101,6 @@ export function MemorySheet({ id, onClose }: { id: string; onClose(): void }): R
         Its words are deleted. Answers that it led to stay as they are.
       </ActionDialog>
     </section>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }
 
@@ -121,26 +118,11 @@ function ChangeForm({ memory, onClose }: { memory: MemoryView; onClose(): void }
     },
   })
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
-    >
+    <ActionForm request={save} action="Save" isEmpty={content === memory.content} onClose={onClose}>
       <label className="field">
         What is true now
         <textarea rows={6} value={content} onChange={({ target }) => setContent(target.value)} required />
       </label>
-      {save.error && <Failure error={save.error} />}
-      <div className="row">
-        <Button isSubmit look="main" disabled={save.isPending || content === memory.content}>
-          Save
-        </Button>
-        <Button look="quiet" onClick={onClose}>
-          Back
-        </Button>
-      </div>
-    </form>
+    </ActionForm>
   )
 }

@@ -3,8 +3,7 @@ import { type ReactNode, useId, useState } from 'react'
 import { useFolder } from '../../api/folder.ts'
 import { get, post } from '../../api/request.ts'
 import type { Task } from '../../api/wire.ts'
-import { Button } from '../../parts/button.tsx'
-import { Failure } from '../../parts/notice.tsx'
+import { ActionForm } from '../../parts/action-form.tsx'
 
 /** Changes the brief or the agent of a task, and runs it again if that is asked for. */
 export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boolean; onClose(): void }): ReactNode {
@@ -28,12 +27,11 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
   })
   const isSame = context === task.context && skill === task.skill
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
+    <ActionForm
+      request={save}
+      action={isRetry ? 'Retry with this' : 'Save'}
+      isEmpty={isSame && !isRetry}
+      onClose={onClose}
     >
       <label className="field">
         Brief
@@ -48,16 +46,7 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
           <option key={name} value={name} />
         ))}
       </datalist>
-      {save.error && <Failure error={save.error} />}
-      <div className="row">
-        <Button isSubmit look="main" disabled={save.isPending || (isSame && !isRetry)}>
-          {isRetry ? 'Retry with this' : 'Save'}
-        </Button>
-        <Button look="quiet" onClick={onClose}>
-          Back
-        </Button>
-      </div>
-    </form>
+    </ActionForm>
   )
 }
 

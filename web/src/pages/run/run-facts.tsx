@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Run } from '../../api/wire.ts'
 import { Budget } from '../../parts/budget.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { secondsOf } from '../../parts/run-tree.ts'
 import { formatCost, formatCount, formatDuration, formatTime, formatTokens } from '../../text/format.ts'
@@ -13,99 +14,92 @@ import styles from './run.module.css'
 export function RunFacts({ run }: { run: Run }): ReactNode {
   const { budget, usage, steps } = run
   return (
-    <dl className={styles['facts']}>
-      <Fact name="model">
-        <ModelFact run={run} />
-      </Fact>
-      <Fact name="tools">
-        <ToolsFact run={run} />
-      </Fact>
-      <Fact name="budget">
-        <span className="row">
-          <Budget spent={budget.spentUsd} of={budget.usd} what="for the request" />
-          <span className="mono">
-            this run {formatCost(usage)}, {formatTokens(usage.inputTokens)} in, {formatTokens(usage.outputTokens)} out
+    <div className={styles['facts']}>
+      <Facts>
+        <Fact name="model">
+          <ModelFact run={run} />
+        </Fact>
+        <Fact name="tools">
+          <ToolsFact run={run} />
+        </Fact>
+        <Fact name="budget">
+          <span className="row">
+            <Budget spent={budget.spentUsd} of={budget.usd} what="for the request" />
+            <span className="mono">
+              this run {formatCost(usage)}, {formatTokens(usage.inputTokens)} in, {formatTokens(usage.outputTokens)} out
+            </span>
           </span>
-        </span>
-      </Fact>
-      <Fact name="work">
-        <span className="row">
-          <span>{formatDuration(secondsOf(run))}</span>
-          <span>
-            {formatCount(steps.filter(({ kind }) => kind === 'reply').length)} of {formatCount(budget.steps)} model
-            calls
+        </Fact>
+        <Fact name="work">
+          <span className="row">
+            <span>{formatDuration(secondsOf(run))}</span>
+            <span>
+              {formatCount(steps.filter(({ kind }) => kind === 'reply').length)} of {formatCount(budget.steps)} model
+              calls
+            </span>
+            {run.promptTokens !== null && run.promptTokens > 0 && (
+              <span>last prompt {formatTokens(run.promptTokens)} tokens</span>
+            )}
+            {run.tries > 1 && <span>{run.tries} tries of the current call</span>}
+            <span className="quiet">
+              {formatTime(run.createdAt)}
+              {run.finishedAt !== null && ` – ${formatTime(run.finishedAt)}`}
+            </span>
           </span>
-          {run.promptTokens !== null && run.promptTokens > 0 && (
-            <span>last prompt {formatTokens(run.promptTokens)} tokens</span>
-          )}
-          {run.tries > 1 && <span>{run.tries} tries of the current call</span>}
-          <span className="quiet">
-            {formatTime(run.createdAt)}
-            {run.finishedAt !== null && ` – ${formatTime(run.finishedAt)}`}
-          </span>
-        </span>
-      </Fact>
-      {run.epoch > 1 && (
-        <Fact name="continued">
-          {run.crashes > 0
-            ? `It went on after its process died (${run.crashes} ${run.crashes === 1 ? 'time' : 'times'}); nothing was lost.`
-            : `It went on ${run.epoch - 1} ${run.epoch === 2 ? 'time' : 'times'} after a pause.`}
         </Fact>
-      )}
-      {run.routedBy !== undefined && <Fact name="chosen by">{withoutBidi(run.routedBy)}</Fact>}
-      {run.label.integrity === 'untrusted' && (
-        <Fact name="read">
-          <span className={styles['warning']}>not trusted: </span>
-          <PlainWords text={run.label.sources.join(', ')} />
-        </Fact>
-      )}
-      {run.result && (
-        <Fact name="result">
-          <Reference to={`result:${run.result.id}`} /> {withoutBidi(run.result.summary)}
-        </Fact>
-      )}
-      {run.turnId !== null && (
-        <Fact name="turn">
-          <Reference to={`turn:${run.turnId}`} />
-        </Fact>
-      )}
-      {run.files.length > 0 && (
-        <Fact name="files">
-          <ul>
-            {run.files.map(({ path, sha256, undone }) => (
-              <li key={path}>
-                <Link href={`/why/${encodeURIComponent(`file:${path}`)}`} className="mono">
-                  {withoutBidi(path)}
-                </Link>{' '}
-                <span className="quiet">
-                  {undone ? 'undone' : sha256 === null ? 'removed' : `written, sha ${sha256.slice(0, 8)}`}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </Fact>
-      )}
-      {run.commands.length > 0 && (
-        <Fact name="cannot undo">
-          <ul>
-            {run.commands.map(({ name, about }, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the same command may stand here twice
-              <li key={at} className="mono">
-                {withoutBidi(`${name} ${about}`)}
-              </li>
-            ))}
-          </ul>
-        </Fact>
-      )}
-    </dl>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
+        {run.epoch > 1 && (
+          <Fact name="continued">
+            {run.crashes > 0
+              ? `It went on after its process died (${run.crashes} ${run.crashes === 1 ? 'time' : 'times'}); nothing was lost.`
+              : `It went on ${run.epoch - 1} ${run.epoch === 2 ? 'time' : 'times'} after a pause.`}
+          </Fact>
+        )}
+        {run.routedBy !== undefined && <Fact name="chosen by">{withoutBidi(run.routedBy)}</Fact>}
+        {run.label.integrity === 'untrusted' && (
+          <Fact name="read">
+            <span className={styles['warning']}>not trusted: </span>
+            <PlainWords text={run.label.sources.join(', ')} />
+          </Fact>
+        )}
+        {run.result && (
+          <Fact name="result">
+            <Reference to={`result:${run.result.id}`} /> {withoutBidi(run.result.summary)}
+          </Fact>
+        )}
+        {run.turnId !== null && (
+          <Fact name="turn">
+            <Reference to={`turn:${run.turnId}`} />
+          </Fact>
+        )}
+        {run.files.length > 0 && (
+          <Fact name="files">
+            <ul>
+              {run.files.map(({ path, sha256, undone }) => (
+                <li key={path}>
+                  <Link href={`/why/${encodeURIComponent(`file:${path}`)}`} className="mono">
+                    {withoutBidi(path)}
+                  </Link>{' '}
+                  <span className="quiet">
+                    {undone ? 'undone' : sha256 === null ? 'removed' : `written, sha ${sha256.slice(0, 8)}`}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </Fact>
+        )}
+        {run.commands.length > 0 && (
+          <Fact name="cannot undo">
+            <ul>
+              {run.commands.map(({ name, about }, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the same command may stand here twice
+                <li key={at} className="mono">
+                  {withoutBidi(`${name} ${about}`)}
+                </li>
+              ))}
+            </ul>
+          </Fact>
+        )}
+      </Facts>
     </div>
   )
 }

@@ -27,7 +27,7 @@ export default function Runs(): ReactNode {
   const isEverywhere = search.get('where') === 'everywhere'
   const runs = useRunPages(view, isEverywhere)
   const all = useMemo(() => runs.data?.pages.flatMap((page) => page.runs) ?? [], [runs.data])
-  const trees = useMemo(() => treesOf(all).flatMap((tree) => narrowed(tree, view)), [all, view])
+  const trees = useMemo(() => treesOf(all), [all])
   const { shown, held, showHeld } = useHeldBack(trees)
   useRowKeys()
   const running = all.filter((run) => !isOver(run)).length
@@ -36,7 +36,7 @@ export default function Runs(): ReactNode {
       title="Runs"
       facts={
         <>
-          <span>{running === 0 ? 'nothing is running' : `${running} running`}</span>
+          {view !== 'failed' && <span>{running === 0 ? 'nothing is running' : `${running} running`}</span>}
           <Filters
             label="Which runs"
             chosen={view}
@@ -67,7 +67,7 @@ export default function Runs(): ReactNode {
       {shown.map((tree) => (
         <Request key={tree.root} tree={tree} />
       ))}
-      {runs.data && trees.length === 0 && <NoRuns view={view} count={all.length} />}
+      {runs.data && trees.length === 0 && <NoRuns view={view} />}
       {runs.hasNextPage && (
         <p>
           <Button disabled={runs.isFetchingNextPage} onClick={() => runs.fetchNextPage()}>
@@ -88,7 +88,12 @@ function address(view: View, isEverywhere: boolean): string {
 
 function useRunPages(view: View, isEverywhere: boolean) {
   const folder = useFolder()
-  const fields = { all: view !== 'running', limit: pageSize, ...(!isEverywhere && { folder }) }
+  const fields = {
+    all: view !== 'running',
+    limit: pageSize,
+    ...(view === 'failed' && { failed: true }),
+    ...(!isEverywhere && { folder }),
+  }
   return useInfiniteQuery({
     queryKey: ['runs', 'tree', fields],
     initialPageParam: '',
@@ -96,13 +101,6 @@ function useRunPages(view: View, isEverywhere: boolean) {
       get<{ runs: RunLine[]; next?: string }>('/v1/runs', { ...fields, ...(after !== '' && { after }) }, signal),
     getNextPageParam: ({ next }) => next,
   })
-}
-
-/** A tree as the view shows it; nothing if it has no such run. */
-function narrowed(tree: RequestTree, view: View): RequestTree[] {
-  const isFailed = ({ run: { state } }: RequestTree['rows'][number]) => state === 'failed' || state === 'timeout'
-  const rows = view === 'failed' ? tree.rows.filter(isFailed) : tree.rows
-  return rows.length === 0 ? [] : [{ ...tree, rows }]
 }
 
 function Request({ tree: { root, rows } }: { tree: RequestTree }): ReactNode {
@@ -128,8 +126,8 @@ function Request({ tree: { root, rows } }: { tree: RequestTree }): ReactNode {
   )
 }
 
-function NoRuns({ view, count }: { view: View; count: number }): ReactNode {
-  if (view === 'failed' && count > 0) return <EmptyState title={`None of the newest ${countOf(count, 'run')} failed`} />
+function NoRuns({ view }: { view: View }): ReactNode {
+  if (view === 'failed') return <EmptyState title="No run has failed" />
   if (view === 'running') return <EmptyState title="Nothing is running" />
   return (
     <EmptyState title="No runs yet">

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Link, Redirect, useParams } from 'wouter'
+import { Link, Redirect } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useRunSteps } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Turn } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { buttonLook } from '../../parts/button.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { Reference } from '../../parts/reference.tsx'
@@ -19,7 +21,7 @@ import styles from './turn.module.css'
 /** One turn with everything: what was said and done, what the model was given, what it cost. */
 export default function TurnPage(): ReactNode {
   const folder = useFolder()
-  const { id = '' } = useParams<{ id: string }>()
+  const { id = '' } = useAddress()
   const turn = useQuery({
     queryKey: ['turn', id],
     staleTime: Number.POSITIVE_INFINITY,
@@ -101,14 +103,15 @@ function TurnFacts({ turn }: { turn: Turn }): ReactNode {
     ['trust', turn.label.integrity === 'trusted' ? 'trusted' : `not trusted: ${turn.label.sources.join(', ')}`],
   ]
   return (
-    <dl className={styles['facts']}>
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <div className={styles['facts']}>
+      <Facts>
+        {facts.map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
+        ))}
+      </Facts>
+    </div>
   )
 }
 

@@ -1,32 +1,25 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { AgentNames } from '../config/check.ts'
-import { type Config, configProblems, loadConfig, readConfigText } from '../config/config.ts'
-import { redact } from '../config/redact.ts'
-import type { Clock } from '../domain/clock.ts'
-import { HeddleError } from '../domain/errors.ts'
-import { isAllowed } from '../domain/tools/permission.ts'
-import type { InFlightCall } from '../engine/model/in-flight-call.ts'
-import type { HomePaths } from '../home/home.ts'
-import { refusalIfMissing } from '../home/known-databases.ts'
-import { secretReader } from '../home/secrets.ts'
-import { examineDatabase } from '../store/backup/examine.ts'
-import { type DatabaseLocation, databaseName, printableLocation } from '../store/open.ts'
-import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
-import { makeEmbedder, modelFacts, tryAnswer, tryWindow } from './models.ts'
-import { recordTrial } from './trial-usage.ts'
+import type { HealthCheck } from '../../api/home.ts'
+import type { AgentNames } from '../../config/check.ts'
+import { type Config, configProblems, loadConfig, readConfigText } from '../../config/config.ts'
+import { redact } from '../../config/redact.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { isAllowed } from '../../domain/tools/permission.ts'
+import type { InFlightCall } from '../../engine/model/in-flight-call.ts'
+import type { HomePaths } from '../../home/home.ts'
+import { refusalIfMissing } from '../../home/known-databases.ts'
+import { secretReader } from '../../home/secrets.ts'
+import { examineDatabase } from '../../store/backup/examine.ts'
+import { type DatabaseLocation, databaseName, printableLocation } from '../../store/open.ts'
+import { execTool } from '../../tools/exec/sandbox/exec-tool.ts'
+import { makeEmbedder, modelFacts, tryAnswer, tryWindow } from '../models.ts'
+import { recordTrial } from '../trial-usage.ts'
 
 const leastSpace = 200 * 1024 * 1024
 const leastNode = 24
 const longestTrial = 30_000
-
-/** One finding; has a remedy unless it is ok. */
-export interface HealthCheck {
-  name: string
-  status: 'ok' | 'warn' | 'fail'
-  detail: string
-  remedy?: string
-}
 
 export interface DoctorInput {
   home: string
@@ -35,11 +28,8 @@ export interface DoctorInput {
   env: NodeJS.ProcessEnv
   userHome: string
   nodeVersion: string
-  /** The daemon that answers on the socket of this home, if one does. */
-  daemon(): Promise<{ pid: number; version: string; since: string; socket: string } | undefined>
-  version: string
-  /** Path of its socket, if there is one. */
-  socket: string
+  /** How to find the daemon of this home; left out where the daemon itself asks. */
+  daemon?: DaemonLookup
   clock: Clock
   /** Whether models are sent long prompts, paid ones too. */
   isDeep: boolean
@@ -47,6 +37,15 @@ export interface DoctorInput {
   agentNames: AgentNames
   /** Location of the database, once the configuration is known. */
   placeOf(config: Config): DatabaseLocation
+}
+
+interface DaemonLookup {
+  /** The daemon that answers on the socket of this home, if one does. */
+  find(): Promise<{ pid: number; version: string; since: string; socket: string } | undefined>
+  /** Version of this program. */
+  version: string
+  /** Path of its socket, if there is one. */
+  socket: string
 }
 
 /** Checks the installation; changes nothing. */
@@ -65,7 +64,7 @@ export async function examine(input: DoctorInput): Promise<HealthCheck[]> {
     ...(config instanceof Error ? [] : await checkEmbedder(config as Config, input.clock)),
     ...(config instanceof Error ? [] : [await checkExec(config as Config, input)]),
     await checkDatabase(input, config),
-    await checkDaemon(input),
+    ...(input.daemon ? [await checkDaemon(input.daemon)] : []),
     checkDisk(input.home),
   ]
 }
@@ -233,8 +232,8 @@ async function checkDatabase({ placeOf, paths }: DoctorInput, config: Config | u
   }
 }
 
-async function checkDaemon({ daemon, socket, version }: DoctorInput): Promise<HealthCheck> {
-  const found = await daemon()
+async function checkDaemon({ find, socket, version }: DaemonLookup): Promise<HealthCheck> {
+  const found = await find()
   if (found && found.version !== version)
     return {
       name: 'daemon',
