@@ -48,7 +48,7 @@ const defaults = {
     },
   },
   cron: { maxConcurrent: 4 },
-  http: { enabled: true, bind: '127.0.0.1', hosts: [], allowPlain: false, requestsPerSecond: 200 },
+  http: { enabled: true, bind: '127.0.0.1', hosts: [], allowPlain: false, requestsPerSecond: 200, failuresPerMinute: 20 },
   webhooks: {},
   retention: { eventDays: 30 },
   notify: {},

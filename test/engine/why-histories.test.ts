@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { why } from '../../src/engine/why/why.ts'
 import { firstOf, isLong } from '../setup/long.ts'
+import { databases } from '../setup/places.ts'
 import { seededChance } from './simulator-schedule.ts'
 import { type History, newHistory } from './why-histories/history.ts'
 import { hand } from './why-histories/truth.ts'
@@ -10,13 +11,15 @@ vi.setConfig({ testTimeout: 3_600_000 })
 
 const enoughLines = isLong ? 10_000 : 1
 const actsEach = isLong ? 30 : 18
-/** `SEED=6` plays one history again; one that failed is listed step by step. */
+/** `SEED=6` plays one history again; one that failed is listed step by step. `FROM=6` begins with another seed. */
 const chosen = process.env['SEED']
+const first = Number(chosen ?? process.env['FROM'] ?? firstOf(1000))
 
 test('in random histories of files no line has a wrong author and no run is denied its work', async () => {
   const tally: Tally = { lines: 0, unknown: 0, wrong: [], denied: [] }
-  for (let seed = Number(chosen ?? firstOf(1000)); tally.lines < enoughLines; seed++) {
-    const history = await newHistory('sqlite', seededChance(seed))
+  for (let seed = first; tally.lines < enoughLines; seed++) {
+    // Every other history is one of PostgreSQL.
+    const history = await newHistory(databases[seed % databases.length] ?? 'sqlite', seededChance(seed))
     for (let at = 0; at < actsEach; at++) await history.act()
     const found = tally.wrong.length + tally.denied.length
     await judge(history, seed, tally)
@@ -25,6 +28,7 @@ test('in random histories of files no line has a wrong author and no run is deni
     await history.remove()
     if (chosen) break
   }
+  process.stdout.write(`why: ${tally.lines} lines, ${tally.unknown} of them unknown\n`)
   expect({ wrong: tally.wrong, denied: tally.denied }).toEqual({ wrong: [], denied: [] })
   // One short history may be all about copies by hand.
   if (isLong) expect(tally.unknown / tally.lines).toBeLessThan(0.05)

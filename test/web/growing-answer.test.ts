@@ -74,6 +74,22 @@ describe('an answer that is being written', () => {
     await page.close()
   })
 
+  test('and is cut by a kill of the daemon goes on after it, which the overview tells', async () => {
+    const page = await heddle.open('/s/crash')
+    await page.locator('#message').fill('tell me a lot')
+    await page.locator('#message').press('Enter')
+    await page.getByRole('article', { name: 'Answer under way' }).getByText('word3').waitFor()
+    await heddle.restart()
+    const overview = await heddle.open('/')
+    await overview.getByText(/after a crash: 1 run resumed, 0 lost/).waitFor()
+    await overview.getByRole('link', { name: /^run:/ }).first().click()
+    await overview.getByText('tell me a lot').first().waitFor()
+    await page.getByRole('article', { name: 'Turn 1' }).getByText(words.join(' ')).waitFor()
+    expect(await page.getByRole('article').count()).toBe(1)
+    await overview.close()
+    await page.close()
+  })
+
   test('lets a message wait for its turn, and shows that it does', async () => {
     const page = await heddle.open('/s/busy')
     allow(1)

@@ -1,10 +1,12 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import {
   commandBetween,
   type FileVersion,
   type UnseenCommand,
+  type UnsurveyedCommand,
+  unsurveyedCommands,
   versionsOfFile,
 } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
@@ -44,6 +46,8 @@ export class LineTracer implements Tracer {
   readonly protect: ProtectedPlaces
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #gaps = new Map<VersionNode, LineAuthor>()
+  /** By directory. */
+  readonly #unsurveyed = new Map<string, UnsurveyedCommand[]>()
 
   constructor(rows: Reading, contents: FileContents, protect: ProtectedPlaces) {
     this.rows = rows
@@ -153,13 +157,14 @@ export class LineTracer implements Tracer {
     const path = join(version.folder, origin.path)
     const before = open.map(({ line }) => lineBefore(map, line))
     const isGone = await this.#isRemovedBy(path, version)
-    const passage = { how: isGone ? ('moved' as const) : ('copied' as const), path, version }
+    const how = isGone ? ('moved' as const) : ('copied' as const)
+    const author = await this.#authorOf(place, node)
+    const passage = { how, path, ...(author.by === 'version' && { version }) }
     const versions = await this.versionsBefore(path, version)
     const end = { hash: origin.hash, at: since }
     const from: Place = { path, versions, passages: place.passages + 1, end, before: version }
     const lines = before.flatMap((line) => line ?? [])
     const traced = await this.traceFrom(passage, from, lines)
-    const author = await this.#authorOf(place, node)
     let next = 0
     return before.map((line) => (line === undefined ? { author, passages: [] } : (traced[next++] as TracedLine)))
   }
@@ -193,7 +198,7 @@ export class LineTracer implements Tracer {
   async #authorOf(place: Place, node: VersionNode): Promise<LineAuthor> {
     const { via } = node
     if (via.kind === 'version')
-      return rivals(via.version, place.versions) ?? unread(node) ?? { by: 'version', version: via.version }
+      return (await this.#rivals(place, via.version)) ?? unread(node) ?? { by: 'version', version: via.version }
     const known = this.#gaps.get(node)
     if (known) return known
     const author = await this.#gap(place, node)
@@ -201,9 +206,21 @@ export class LineTracer implements Tracer {
     return author
   }
 
-  async #gap({ path, versions }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+  /** Of commands that ran at the same time, each may have made the change. */
+  async #rivals({ path, versions }: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
+    if (!command) return undefined
+    const span = { since: command.since, until: at }
+    const seen = versions.filter((each) => each.command && each.command.since < at && command.since < each.at)
+    const others = [...seen, ...(await this.#unsurveyedIn(path, span))].flatMap((each) => each.runId ?? [])
+    if (others.every((other) => other === runId)) return undefined
+    const runIds = [...new Set([...(runId === null ? [] : [runId]), ...others])]
+    return unknown(command.since, 'commands of several runs ran at that time', runIds)
+  }
+
+  async #gap({ path, versions, changedAt }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
     if (via.kind !== 'gap') return { by: 'outside' }
-    const { since, until, isUnclear } = via
+    const { since, isUnclear } = via
+    const until = Math.max(since, lastChange(via.until, changedAt))
     if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
     if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
     const during = versions.find(({ command, at }) => command && command.since < until && at > since)
@@ -211,21 +228,35 @@ export class LineTracer implements Tracer {
     return (await this.#unseen(path, { since, until })) ?? { by: 'outside' }
   }
 
-  async #start({ path, versions }: Place, node: VersionNode): Promise<LineAuthor> {
+  async #start({ path, versions, changedAt }: Place, node: VersionNode): Promise<LineAuthor> {
     if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
     if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
-    return (await this.#unseen(path, { since: 0, until: node.at })) ?? { by: 'before' }
+    return (await this.#unseen(path, { since: 0, until: lastChange(node.at, changedAt) })) ?? { by: 'before' }
   }
 
   /** Unknown if a command may have changed the file and no survey saw it. */
   async #unseen(path: string, span: { since: Millis; until: Millis }): Promise<LineAuthor | undefined> {
+    const [open] = await this.#unsurveyedIn(path, span)
+    if (open) {
+      const why = open.until === Number.MAX_SAFE_INTEGER ? 'a command is running' : unseenChange
+      return unknown(span.since || open.since, why, [open.runId])
+    }
     const names = namesInFolders(path)
     const command = await commandBetween(this.rows, names, span)
-    if (command) return unknown(span.since || command.at, 'a command may have changed the file unseen', [command.runId])
+    if (command) return unknown(span.since || command.at, unseenChange, [command.runId])
     const ran = await this.#commandNear(path, span)
     if (ran)
       return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
     return undefined
+  }
+
+  /** Commands that ran at that time in a folder above the file, and whose changes are not recorded. */
+  async #unsurveyedIn(path: string, { since, until }: { since: Millis; until: Millis }): Promise<UnsurveyedCommand[]> {
+    const directory = dirname(path)
+    const folders = namesInFolders(path).map(({ folder }) => folder)
+    const all = this.#unsurveyed.get(directory) ?? (await unsurveyedCommands(this.rows, folders))
+    this.#unsurveyed.set(directory, all)
+    return all.filter((each) => each.since <= until && each.until >= since)
   }
 
   /** A command that ran in a folder of an ignored file. */
@@ -239,6 +270,16 @@ export class LineTracer implements Tracer {
   }
 }
 
+const unseenChange = 'a command may have changed the file unseen'
+
+/** Clocks of file systems differ a little from ours. */
+const clockSlackMs = 2000
+
+/** The last time at which a content can have come about: not after the file was last changed. */
+function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis {
+  return Math.min(until, Math.ceil(changedAt) + clockSlackMs)
+}
+
 /** The file that a command moved or copied there, if it is known. */
 function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
@@ -248,7 +289,10 @@ function unknown(since: Millis | null, why: string, runIds: string[] = []): Line
   return { by: 'unknown', since, why, runIds }
 }
 
-function lost({ parent, at }: VersionNode): LineAuthor {
+function lost({ via, parent, at, hash }: VersionNode): LineAuthor {
+  const command = [via, parent?.via].find((each) => each?.kind === 'version' && each.version.command)
+  const runIds = command?.kind === 'version' ? [command.version.runId ?? ''] : []
+  if (hash === '' || parent?.hash === '') return unknown(parent?.at ?? at, 'what a command left was not read', runIds)
   return unknown(parent?.at ?? at, 'versions in between are missing')
 }
 
@@ -256,16 +300,4 @@ function unread({ via, parent }: VersionNode): LineAuthor | undefined {
   if (via.kind !== 'version' || !via.isUnread) return undefined
   const { runId } = via.version
   return unknown(parent?.at ?? null, 'its content before a command was not read', runId === null ? [] : [runId])
-}
-
-/** Of commands that ran at the same time, each may have made the change. */
-function rivals(version: FileVersion, versions: readonly FileVersion[]): LineAuthor | undefined {
-  const { command, at, runId } = version
-  if (!command) return undefined
-  const others = versions.filter(
-    (each) => each.command && each.runId !== runId && each.command.since < at && command.since < each.at,
-  )
-  if (others.length === 0) return undefined
-  const runIds = [...new Set([version, ...others].flatMap((each) => each.runId ?? []))]
-  return unknown(command.since, 'commands of several runs ran at that time', runIds)
 }
