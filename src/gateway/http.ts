@@ -118,10 +118,10 @@ async function follow(c: HttpContext, context: RouteContext): Promise<Response> 
   const query = { ...rest, ...(after !== undefined && { after }) }
   // Refuse an invalid cursor, and a principal who may see nothing, before the stream starts.
   await app.events({ limit: 1, ...(after !== undefined && { after }) })
+  const { lost, end } = context.rights.begin(sender)
   const follower = new Follower(app, context, { ...query, principal }, context)
   followers.add(follower)
   follower.gone.addEventListener('abort', () => followers.delete(follower))
-  const { lost, end } = context.rights.begin(sender)
   lost.addEventListener('abort', () => follower.revoke(lost.reason))
   follower.gone.addEventListener('abort', end)
   void streamTo(c.env.outgoing, follower)

@@ -13,9 +13,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { cachedCode } from '../setup/built-heddle.ts'
 import { node } from '../setup/node.ts'
 import { untilSo } from '../setup/until.ts'
-import { bin, cachedCode, newHeddle, type TestHeddle } from './heddle.ts'
+import { bin, newHeddle, type TestHeddle } from './heddle.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 

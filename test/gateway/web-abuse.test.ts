@@ -39,6 +39,42 @@ test('a request that is refused by its headers gets its answer before it has sen
     expect(await raw(url, head('POST /v1/inputs HTTP/1.1', ...headers))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
 })
 
+test('a body that no route reads is refused with its headers, so that none holds a connection for as long as it trickles', async () => {
+  for (const [line, status] of [
+    ['GET / HTTP/1.1', 400],
+    ['GET /healthz HTTP/1.1', 400],
+    ['GET /assets/none.js HTTP/1.1', 400],
+    ['GET /v1/sign-in HTTP/1.1', 400],
+    ['GET /v1/me HTTP/1.1', 400],
+    ['POST / HTTP/1.1', 405],
+    ['POST /readyz HTTP/1.1', 405],
+    ['POST /v1/sign-in HTTP/1.1', 400],
+  ] as const)
+    for (const body of ['Content-Length: 1000000', 'Transfer-Encoding: chunked'])
+      expect([line, await trickle(head(line, `Cookie: ${cookie}`, body))]).toEqual([
+        line,
+        expect.stringMatching(new RegExp(`^HTTP/1.1 ${status} `)),
+      ])
+})
+
+/** Sends a byte of a body again and again until the server ends the connection, and gives its answer. */
+function trickle(text: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('utf8')
+  let answer = ''
+  socket.on('data', (piece) => {
+    answer += piece
+  })
+  socket.on('error', () => undefined)
+  socket.write(text)
+  const timer = setInterval(() => socket.write('1'), 100)
+  return new Promise((resolve) =>
+    socket.once('close', () => {
+      clearInterval(timer)
+      resolve(answer)
+    }),
+  )
+}
+
 test('nobody is asked to send a body before its headers were looked at', async () => {
   const expects = ['Expect: 100-continue', 'Content-Length: 10', 'Content-Type: application/json']
   expect(await raw(url, head('POST /v1/inputs HTTP/1.1', ...expects))).toMatch(/^HTTP\/1.1 401 /)

@@ -66,6 +66,33 @@ describe('the other pages', () => {
     await page.getByRole('alert').waitFor()
     await page.close()
   })
+
+  test('every label of a session is an address, and what cannot be read as one is told as missing', async () => {
+    await heddle.append('team:mia+jo@home', 'which day?', 'on Monday')
+    const page = await heddle.open('/')
+    await page.getByRole('link', { name: 'team:mia+jo@home' }).click()
+    await page.getByText('on Monday').waitFor()
+    await page.goto(`${heddle.url}/%zz`)
+    await page.getByText('There is no page /%zz').waitFor()
+    await page.goto(`${heddle.url}/agents/nobody`)
+    await page.getByText('there is no agent @nobody').waitFor()
+    expect(await page.getByText('Give it work').count()).toBe(0)
+    await page.close()
+  })
+
+  test('only the link that signs in chooses the folder, and it may be opened again', async () => {
+    const page = await (await heddle.context()).newPage()
+    await page.goto(`${heddle.url}/welcome?in=/etc`)
+    await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    expect(await page.locator('main').textContent()).toContain(heddle.folder)
+    const [link = ''] = /http:.*/.exec(await heddle.heddle('open', '--print')) ?? []
+    for (let times = 0; times < 2; times++) {
+      await page.goto('about:blank')
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    }
+    await page.context().close()
+  })
 })
 
 describe('an agent', () => {

@@ -74,7 +74,7 @@ export function plainLog(hide: Hide, stderr: Output, screen: Screen, now: () => 
       const line = `${clockTime(now())}  ${printable(text)}`
       write(level === 'info' ? line : paint(screen, 'red', line))
     },
-    event: (event) => write(lines.line(event)),
+    event: (event) => write(lines.lines(event)),
   }
 }
 

@@ -9,7 +9,7 @@ import { type RouteContext, routes } from '../http.ts'
 import { refusalAnswer } from '../refusals.ts'
 import type { Sender } from '../rights.ts'
 import { ownRoutes } from '../routes/table.ts'
-import { assertOwnClient, assertOwnPage, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
+import { assertOwnClient, assertOwnPage, hasBody, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
 import { AdmittedTokens } from './admitted-tokens.ts'
 import { cookieName, credentialOf } from './credential.ts'
 import { builtPage, sendPage } from './page-files.ts'
@@ -135,12 +135,13 @@ class Door {
     try {
       const path = pathOf(request)
       const isPage = !isReserved(path)
-      assertOwnClient(request, this.#settings.hosts, { isPage })
+      const isProbe = path === ownRoutes.healthz || path === ownRoutes.readyz
+      assertOwnClient(request, this.#settings.hosts, { isPage, isOpen: isPage || isProbe })
       if (isPage) {
         this.#requests.take(addressOf(request))
         return await sendPage(request, response, { folder: this.#settings.pageFolder ?? builtPage, path })
       }
-      if (path === ownRoutes.healthz || path === ownRoutes.readyz) {
+      if (isProbe) {
         this.#requests.take(addressOf(request))
         return sendProbe(response, path === ownRoutes.healthz || (await this.#readiness.check()))
       }
@@ -248,15 +249,15 @@ function refuseNow(
   { status, body }: ReturnType<typeof refusalAnswer>,
 ): void {
   if (response.headersSent) return void response.destroy()
-  const hasBody = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined
+  const isUnread = hasBody(request)
   const text = JSON.stringify(body)
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
     ...(status === 429 && { 'retry-after': '3' }),
-    ...(hasBody && { connection: 'close' }),
+    ...(isUnread && { connection: 'close' }),
   })
-  response.end(text, () => hasBody && request.socket.destroySoon())
+  response.end(text, () => isUnread && request.socket.destroySoon())
 }
 
 function addressOf({ socket }: IncomingMessage): string {

@@ -1,7 +1,8 @@
 import { diffWordsWithSpace } from 'diff'
 import { type ReactNode, useMemo, useState } from 'react'
-import { Link, useLocation, useParams } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { Turn } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { Button, buttonLook } from '../../parts/button.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
@@ -17,7 +18,7 @@ import styles from './compare.module.css'
 
 /** Two branches side by side from their common turn: questions, answers, tools, files, cost. */
 export default function Compare(): ReactNode {
-  const { pair = '' } = useParams<{ pair: string }>()
+  const { pair = '' } = useAddress()
   const [a = '', b = ''] = pair.split('...')
   const [, navigate] = useLocation()
   const swapped = `/compare/${encodeURIComponent(b)}...${encodeURIComponent(a)}`
