@@ -1,12 +1,30 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
+import { hasRank } from '../api/me.ts'
+import type { Me } from '../api/wire.ts'
 
 /** A page and where it is. */
 export interface RouteEntry {
   /** As wouter writes it: `:name` is a part of the path, `?` marks what may be missing. */
   path: string
   page: LazyExoticComponent<ComponentType>
-  /** Of a page in the navigation; `g` and the key go there. `isTab` is one of the four on a phone, there perhaps by a shorter name. */
-  nav?: { label: string; key: string; href: string; isTab?: true; tabLabel?: string }
+  /** Of a page in the navigation. */
+  nav?: NavEntry
+}
+
+/** A page in the navigation; `g` and the key go there. `isTab` is one of the four on a phone, there perhaps by a shorter name. */
+export interface NavEntry {
+  label: string
+  key: string
+  href: string
+  isTab?: true
+  tabLabel?: string
+  /** The lowest rank that may see it; everyone's if left out. */
+  rank?: Me['rank']
+}
+
+/** Pages in the navigation that this user may see. */
+export function navEntriesOf(me: Me): NavEntry[] {
+  return routeEntries.flatMap(({ nav }) => (nav && hasRank(me, nav.rank ?? 'public') ? [nav] : []))
 }
 
 /** All pages, in the order of the navigation. Each is loaded when it is first opened. */
@@ -24,7 +42,7 @@ export const routeEntries: readonly RouteEntry[] = [
   {
     path: '/needs/:id?',
     page: lazy(() => import('../pages/needs/needs.tsx')),
-    nav: { label: 'Needs you', key: 'n', href: '/needs', isTab: true, tabLabel: 'Needs' },
+    nav: { label: 'Needs you', key: 'n', href: '/needs', isTab: true, tabLabel: 'Needs', rank: 'operator' },
   },
   {
     path: '/runs',
@@ -57,17 +75,17 @@ export const routeEntries: readonly RouteEntry[] = [
   {
     path: '/skills/:name?',
     page: lazy(() => import('../pages/skills/skills.tsx')),
-    nav: { label: 'Skills', key: 's', href: '/skills' },
+    nav: { label: 'Skills', key: 's', href: '/skills', rank: 'admin' },
   },
   {
     path: '/memory/:id?',
     page: lazy(() => import('../pages/memory/memory.tsx')),
-    nav: { label: 'Memory', key: 'm', href: '/memory' },
+    nav: { label: 'Memory', key: 'm', href: '/memory', rank: 'owner' },
   },
   {
     path: '/cron',
     page: lazy(() => import('../pages/cron/cron.tsx')),
-    nav: { label: 'Cron', key: 'k', href: '/cron' },
+    nav: { label: 'Cron', key: 'k', href: '/cron', rank: 'operator' },
   },
   {
     path: '/usage',
@@ -77,7 +95,7 @@ export const routeEntries: readonly RouteEntry[] = [
   {
     path: '/doctor',
     page: lazy(() => import('../pages/doctor/doctor.tsx')),
-    nav: { label: 'Doctor', key: 'd', href: '/doctor' },
+    nav: { label: 'Doctor', key: 'd', href: '/doctor', rank: 'owner' },
   },
   { path: '/welcome', page: lazy(() => import('../pages/welcome/welcome.tsx')) },
 ]
