@@ -22,6 +22,12 @@ export interface NewEvent extends Omit<Event, 'cursor'> {
   scope: EventScope | null
 }
 
+/** The steps that a `run.step` tells of: those that were journalled together. Events of older versions tell of one. */
+export function stepsIn({ payload }: Pick<Event, 'payload'>): readonly Event['payload'][] {
+  const { steps } = payload
+  return Array.isArray(steps) ? steps : [payload]
+}
+
 /** Whether an event is about this run or, if a request began with it, about anything that the request caused. */
 export function isAboutRun({ subject, payload }: Event, runId: string): boolean {
   return subject === `run:${runId}` || payload['run'] === runId || payload['root'] === runId

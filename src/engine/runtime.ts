@@ -88,7 +88,9 @@ export interface Engine extends Runtime, KnownModels, ModelProviders {
   /** Origins that the owner named in the configuration: sending there needs no question. */
   allowedOrigins: readonly string[]
   /** Builds the system prompt. */
-  prompt(claimed: Pick<ClaimedRun, 'run' | 'session' | 'actor' | 'threadPrompt'>): Promise<string>
+  prompt(
+    claimed: Pick<ClaimedRun, 'run' | 'session' | 'actor' | 'threadPrompt' | 'items' | 'requester'>,
+  ): Promise<string>
   /** Approximate size of a run's prompt, to reserve its first call before the prompt is built. */
   promptBytes(run: Pick<Run, 'agent'>): number
   /** Hooks of plans, knowledge and files. */

@@ -57,10 +57,13 @@ export function statement<A extends object, R>(
 /** Max rows of one statement: each number of rows is a statement of its own, prepared once. */
 const maxRows = 32
 
-/** Declares a hot statement over several rows, such as an INSERT; many rows make several statements. */
+/** A hot statement over several rows; many rows make several statements. */
+export type RowsStatement<A> = (rows: readonly A[]) => Query<unknown>[]
+
+/** Declares a hot statement over several rows, such as an INSERT. */
 export function statementOfRows<A extends object>(
   build: (db: Builder, rows: A[]) => Compilable<unknown>,
-): (rows: readonly A[]) => Bound<unknown>[] {
+): RowsStatement<A> {
   const byCount = new Map<number, (args: object) => Bound<unknown>>()
   const prepared = (rows: readonly A[]): Bound<unknown> => {
     let known = byCount.get(rows.length)

@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../domain/clock.ts'
 import type { CrashPoint, WriteArea } from '../domain/crash-points.ts'
 import type { Builder, Dialect } from './dialect.ts'
-import type { Query } from './statement.ts'
+import type { Query, RowsStatement } from './statement.ts'
 
 /**
  * "Something changed": sent after COMMIT, may be lost, carries no data. `due` is sent with rows that wait for a moment.
@@ -38,6 +38,8 @@ export interface Tx extends Reading {
    * If it fails, so does the transaction.
    */
   send(query: Query<unknown>): void
+  /** Stores rows that no statement of this body reads: at its end, all rows of one `insert` together. */
+  sendLast<A>(insert: RowsStatement<A>, rows: readonly A[]): void
   /** Declares that rows of this level are locked next. Throws when that goes back in `lockOrder`: a bug in the caller. */
   locking(level: LockLevel): void
   /** Sends the hint after COMMIT; drops it on rollback. */

@@ -1,7 +1,7 @@
 import type { WriteArea } from '../domain/crash-points.ts'
 import type { Dialect } from './dialect.ts'
 import { TransactionMisuse } from './failures.ts'
-import { type Prepared, prepare, type Query, type Unstorable } from './statement.ts'
+import { type Prepared, prepare, type Query, type RowsStatement, type Unstorable } from './statement.ts'
 import { type Hint, type LockLevel, lockOrder, type Tx } from './store.ts'
 
 /** Runs statements on one connection, at once or when the server answers. */
@@ -21,6 +21,7 @@ export class Transaction implements Tx {
   readonly dialect: Dialect
   readonly hints = new Set<Hint>()
   readonly #area: WriteArea
+  readonly #last = new Map<RowsStatement<unknown>, unknown[]>()
   readonly #executor: Executor
   readonly #explain: (error: unknown) => unknown
   readonly #unstorable: Unstorable
@@ -65,6 +66,18 @@ export class Transaction implements Tx {
     } catch (raw) {
       fail(raw)
     }
+  }
+
+  sendLast<A>(insert: RowsStatement<A>, rows: readonly A[]): void {
+    this.#mustBeOpen()
+    const all = this.#last.get(insert as RowsStatement<unknown>) ?? []
+    for (const row of rows) all.push(row)
+    this.#last.set(insert as RowsStatement<unknown>, all)
+  }
+
+  /** Stores the rows that were left for the end. Call it once, after the body. */
+  sendRest(): void {
+    for (const [insert, rows] of this.#last) for (const query of insert(rows)) this.send(query)
   }
 
   locking(level: LockLevel): void {

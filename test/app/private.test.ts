@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
+import { stepsIn } from '../../src/domain/event.ts'
 import { openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
 
 const folder = '/here'
@@ -101,7 +102,7 @@ test('what a run recalled is not shown to an admin who looks at its turn', async
     { name: 'memory_query', input: '(private to the owner)', output: '(private to the owner)' },
   ])
   const steps = async (app: App) =>
-    (await app.events({})).flatMap(({ payload }) => (payload['name'] === 'memory_query' ? [payload] : []))
+    (await app.events({})).flatMap(stepsIn).filter((step) => step['name'] === 'memory_query')
   const [owners, admins] = [await steps(heddle), await steps(heddle.as({ kind: 'user', id: 'ada', role: 'admin' }))]
   expect(owners.map(({ about }) => about)).toContain('safe')
   expect(admins).toEqual(owners.map(({ about: _, ...payload }) => payload))

@@ -7,7 +7,7 @@ import { type Event, type EventKind, eventKinds } from '../../src/domain/event.t
 const screen = { columns: 80, rows: 24, isTerminal: false, color: false }
 
 function wordsOf(kind: EventKind, subject: string, payload: Event['payload'] = {}): string {
-  return new EventLines(screen).line({ cursor: '', at: 0, kind, subject, payload }).split(/ {2,}/).slice(2).join('  ')
+  return new EventLines(screen).lines({ cursor: '', at: 0, kind, subject, payload }).split(/ {2,}/).slice(2).join('  ')
 }
 
 test('the log of a daemon tells what happened in words of people', () => {
@@ -21,7 +21,7 @@ test('the log of a daemon tells what happened in words of people', () => {
     wordsOf('run.fallback', 'run:1m7kpam0r7chkt2rkzt2', { from: 'main', to: 'local', error: 'provider_failed' }),
     wordsOf('run.waiting', 'run:1m7kpam0r7chkt2rkzt2', { for: 'retry', error: 'stream_cut' }),
     wordsOf('run.waiting', 'run:1m7kpam0r7chkt2rkzt2', { for: 'approval' }),
-    wordsOf('run.step', 'run:1m7kpam0r7chkt2rkzt2', { kind: 'compact' }),
+    wordsOf('run.step', 'run:1m7kpam0r7chkt2rkzt2', { steps: [{ seq: 4, kind: 'compact' }] }),
   ]).toEqual([
     'running, plan:1',
     'completed',

@@ -4,8 +4,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { CrashPoint } from '../../src/domain/crash-points.ts'
 import { TransactionMisuse } from '../../src/store/failures.ts'
 import type { DatabaseLocation } from '../../src/store/open.ts'
+import { statementOfRows } from '../../src/store/statement.ts'
 import type { Snapshot, Tx } from '../../src/store/store.ts'
 import { databases, newTestRuntime } from '../setup/places.ts'
+import { countStatements } from '../setup/statement-counter.ts'
 import { gate, note, notes } from './notes.ts'
 
 const revoked = new TransactionMisuse('append: tx was used after its body had ended')
@@ -137,6 +139,28 @@ describe.each(databases)('write on %s', (database) => {
     for (const body of [last, followed])
       await expect(store.write('append', body)).rejects.toMatchObject({ code: 'constraint_unique' })
     expect(await stored()).toEqual(['a'])
+  })
+
+  test('stores what is sent last at the end of its body, in one statement, and fails with it', async () => {
+    const { store, stored } = await newStore()
+    const insert = statementOfRows((db, rows: { hash: string }[]) =>
+      db.insertInto('prompts').values(rows.map(({ hash }) => ({ hash, text: '' }))),
+    )
+    const counting = await countStatements(() =>
+      store.write('append', async (tx) => {
+        tx.sendLast(insert, [{ hash: 'a' }])
+        expect(await notes(tx)).toEqual([])
+        tx.sendLast(insert, [{ hash: 'b' }])
+      }),
+    )
+    expect(counting.statements.filter((sql) => /^insert/i.test(sql))).toHaveLength(1)
+    expect(await stored()).toEqual(['a', 'b'])
+    const again = store.write('append', async (tx) => {
+      await note(tx, 'c')
+      tx.sendLast(insert, [{ hash: 'b' }])
+    })
+    await expect(again).rejects.toMatchObject({ code: 'constraint_unique' })
+    expect(await stored()).toEqual(['a', 'b'])
   })
 
   test.for(['ended well', 'failed'])('revokes the tx of a body that %s', async (end) => {

@@ -85,7 +85,12 @@ export function delegationDesk(database: Database) {
     const { runId } = await submit(office.engine, { folder: office.folder, label: 'main', content })
     const claimed = await claim()
     await executeRun(office.engine, claimed, {
-      ...{ signal: new AbortController().signal, leaseAtRisk: () => false, claimant: () => undefined },
+      ...{
+        signal: new AbortController().signal,
+        leaseAtRisk: () => false,
+        claimant: () => undefined,
+        start: () => undefined,
+      },
     })
     return runId ?? ''
   }

@@ -14,7 +14,12 @@ import { type Ground, newGround } from './simulator-ground.ts'
 import { Life, type Order, seededChance } from './simulator-schedule.ts'
 
 /** Hands that take nothing more after the run they have. */
-const idle: WorkerHandle = { signal: new AbortController().signal, leaseAtRisk: () => false, claimant: () => undefined }
+const idle: WorkerHandle = {
+  signal: new AbortController().signal,
+  leaseAtRisk: () => false,
+  claimant: () => undefined,
+  start: () => undefined,
+}
 
 describe('F06 a child that ends at the moment when a message comes for its parent, on SQLite', () => {
   let ground: Ground

@@ -109,7 +109,12 @@ export class World {
       case 'execute': {
         const claimed = this.#take(act.pick)
         if (!claimed) return
-        const worker = { signal: new AbortController().signal, leaseAtRisk: () => false, claimant: () => undefined }
+        const worker = {
+          signal: new AbortController().signal,
+          leaseAtRisk: () => false,
+          claimant: () => undefined,
+          start: () => undefined,
+        }
         await executeRun(engine, claimed, worker)
         this.#ended.push(claimed.run.id)
         const [session] = await engine.store.read((rows) => findSessions(rows, { id: claimed.session.id }))

@@ -26,7 +26,7 @@ import { newRace, type Process, type Race } from './races.ts'
 import { planCall, planningCoordinator, saidIn, staff, whoIs } from './test-team.ts'
 
 const never = new AbortController().signal
-const pool = { signal: never, leaseAtRisk: () => false, claimant: () => undefined }
+const pool = { signal: never, leaseAtRisk: () => false, claimant: () => undefined, start: () => undefined }
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
 /** Of another agent: that two say the same prompt makes one wait for the other, too. */
 const other = { key: 'y', skill: 'writer' }

@@ -31,7 +31,7 @@ const family = scriptedModel((request) => {
 
 /** Hands that take nothing more after the run they have. */
 function idle(signal: AbortSignal): WorkerHandle {
-  return { signal, leaseAtRisk: () => false, claimant: () => undefined }
+  return { signal, leaseAtRisk: () => false, claimant: () => undefined, start: () => undefined }
 }
 
 function notYet(): never {

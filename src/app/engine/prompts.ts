@@ -15,10 +15,11 @@ export function prompts(
   /** Size of the last prompt, by agent. */
   const bytes = new Map<string, number>()
   return {
-    async prompt({ run, session, actor, threadPrompt }) {
+    async prompt(claimed) {
+      const { run, session, actor, threadPrompt } = claimed
       const { role, persona, access, policies, profilePrompt } = actor
       const files = await identityFiles()
-      const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, run, session)) : undefined
+      const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, claimed)) : undefined
       const shown = { role, isChild: run.depth > 0, tools: run.effectiveTools }
       const text = systemPrompt({
         ...shown,

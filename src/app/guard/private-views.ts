@@ -1,7 +1,7 @@
 import type { Shown } from '../../api/turns.ts'
 import type { RunStep } from '../../api/views/run.ts'
 import type { WhyView } from '../../api/views/why.ts'
-import type { Event } from '../../domain/event.ts'
+import { type Event, stepsIn } from '../../domain/event.ts'
 import { isMemoryTool } from '../../domain/tools/tool-names.ts'
 import type { ToolCall } from '../../domain/turn.ts'
 
@@ -28,9 +28,12 @@ export function withoutPrivateStep(step: RunStep): RunStep {
 
 /** An event without what a memory tool was given. */
 export function withoutPrivateDetails(event: Event): Event {
-  if (event.kind !== 'run.step' || !isMemoryTool(String(event.payload['name']))) return event
+  if (event.kind !== 'run.step') return event
+  const steps = stepsIn(event).map(({ about, ...step }) =>
+    about === undefined || isMemoryTool(String(step['name'])) ? step : { ...step, about },
+  )
   const { about: _, ...payload } = event.payload
-  return { ...event, payload }
+  return { ...event, payload: { ...payload, steps } }
 }
 
 function withoutMemories(call: ToolCall): ToolCall {

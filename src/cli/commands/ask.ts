@@ -3,7 +3,7 @@ import type { Answered, Question, SubmitResult } from '../../api/views/question.
 import type { WorkInProgress } from '../../api/views/run.ts'
 import { tail } from '../../domain/id.ts'
 import type { Client } from '../../gateway/api.ts'
-import { isDaemonGone } from '../../gateway/client.ts'
+import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import { enterWorkspace } from '../../home/folder.ts'
 import { systemRandom } from '../../system.ts'
 import { answerQuestions, type OnApproval, onApprovalFrom } from '../approvals/answer-approvals.ts'

@@ -1,6 +1,6 @@
-import type { Event } from '../../domain/event.ts'
-import { retryReason } from '../../domain/failure-words.ts'
+import { type Event, stepsIn } from '../../domain/event.ts'
 import { tail } from '../../domain/id.ts'
+import { retryReason } from '../../domain/text/failure-words.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 
 interface RunState {
@@ -19,10 +19,15 @@ export class EventLines {
     this.#screen = screen
   }
 
-  line(event: Event): string {
+  /** One line, or several for steps that were journalled together. */
+  lines(event: Event): string {
     const [kind = '', id = ''] = event.subject.split(':')
     const who = kind === 'run' || kind === 'turn' ? `${kind}:${tail(id)}` : event.subject
-    return [clockTime(event.at), printable(who).padEnd(10), this.#what(event, id)].join('  ')
+    const told = event.kind === 'run.step' ? stepsIn(event) : [event.payload]
+    return told
+      .map((payload) => this.#what({ ...event, payload }, id))
+      .map((what) => [clockTime(event.at), printable(who).padEnd(10), what].join('  '))
+      .join('\n')
   }
 
   #what(event: Event, id: string): string {

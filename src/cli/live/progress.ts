@@ -1,4 +1,4 @@
-import type { Event } from '../../domain/event.ts'
+import { type Event, stepsIn } from '../../domain/event.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import type { StreamItem } from '../../gateway/api.ts'
 import { inThousands } from '../pages/answer-page.ts'
@@ -41,7 +41,8 @@ export class Progress {
     return [text, paint(this.#screen, 'dim', doing)].filter((part) => part !== '').join('\n')
   }
 
-  #applyEvent({ kind, subject, payload }: Event): void {
+  #applyEvent(event: Event): void {
+    const { kind, subject, payload } = event
     const id = subject.slice('run:'.length)
     const isHere = payload['session'] === this.#place.session && payload['folder'] === this.#place.folder
     switch (kind) {
@@ -62,9 +63,7 @@ export class Progress {
           this.notices.push(summarisedLine('older turns', payload['compaction'] as Event['payload']))
         return
       case 'run.step':
-        if (id !== this.#runId) return
-        this.#applyStep(String(payload['kind']), String(payload['name']))
-        if (payload['kind'] === 'compact') this.notices.push(summarisedLine('earlier steps', payload))
+        if (id === this.#runId) for (const step of stepsIn(event)) this.#applyStep(step)
     }
   }
 
@@ -72,8 +71,10 @@ export class Progress {
     if (this.#runs.has(String(parent))) this.#agents.add(id)
   }
 
-  #applyStep(kind: string, name: string): void {
+  #applyStep(step: Event['payload']): void {
+    const [kind, name] = [step['kind'], String(step['name'])]
     if (kind === 'begun') this.#tools.push(name)
     if (kind === 'ended') this.#tools.splice(this.#tools.indexOf(name), 1)
+    if (kind === 'compact') this.notices.push(summarisedLine('earlier steps', step))
   }
 }

@@ -2,11 +2,11 @@ import type { PlanLine, PlanView } from '../../api/views/plan.ts'
 import type { RunLine, RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
 import type { Clock, Millis } from '../../domain/clock.ts'
-import type { Event } from '../../domain/event.ts'
-import { retryReason } from '../../domain/failure-words.ts'
+import { type Event, stepsIn } from '../../domain/event.ts'
 import { tail } from '../../domain/id.ts'
 import type { Outcome } from '../../domain/run.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
+import { retryReason } from '../../domain/text/failure-words.ts'
 import type { StreamItem } from '../../gateway/api.ts'
 import { colouredNotice, remedyLine } from '../chat/talk-lines.ts'
 import { lastLine } from '../pages/answer-page.ts'
@@ -178,7 +178,7 @@ export class SessionRenderer {
     if (!run) return
     run.lastAt = this.#context.clock.now()
     if (kind === 'run.started') await this.#start(run, at)
-    if (kind === 'run.step') this.#step(run, payload, at)
+    if (kind === 'run.step') for (const step of stepsIn(event)) this.#step(run, step, at)
     if (kind === 'run.waiting') this.#wait(run, payload)
     if (kind === 'run.limited') this.#limit(run, payload)
     if (kind === 'run.ended') {

@@ -1,11 +1,11 @@
 import type { RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
-import type { Event } from '../../domain/event.ts'
+import { type Event, stepsIn } from '../../domain/event.ts'
 import { tail } from '../../domain/id.ts'
 import { isTerminal } from '../../domain/run.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
-import { isDaemonGone } from '../../gateway/client.ts'
+import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import type { CommandContext } from '../command.ts'
 import { answerPage } from '../pages/answer-page.ts'
 import { type Pane, plainPane, terminalPane } from '../terminal/pane.ts'
@@ -124,7 +124,7 @@ export class SessionWatcher {
     this.#runs.add(run.id)
     for (const { seq, kind, name, at } of run.steps)
       this.#pane.print(
-        this.#lines.line({
+        this.#lines.lines({
           cursor: '',
           at: at === null ? Number.NaN : Date.parse(at),
           kind: 'run.step',
@@ -156,15 +156,15 @@ export class SessionWatcher {
     if (!event.kind.startsWith('run.') || this.#ended.has(id) || this.#wasPrinted(event, id)) return
     if (!this.#isWatched(event, id)) return
     this.#pane.show('')
-    this.#pane.print(this.#lines.line(event))
+    this.#pane.print(this.#lines.lines(event))
     if (event.kind === 'run.ended' && this.#runs.has(id)) await this.#printAnswer(id, String(event.payload['turn']))
   }
 
   /** Steps in the first view are streamed again, since the cursor was read before it. */
-  #wasPrinted({ kind, payload }: Event, id: string): boolean {
+  #wasPrinted(event: Event, id: string): boolean {
     const { run } = this.#scope
     const last = run?.id === id ? (run.steps.at(-1)?.seq ?? 0) : 0
-    return kind === 'run.step' && Number(payload['seq']) <= last
+    return event.kind === 'run.step' && stepsIn(event).every(({ seq }) => Number(seq) <= last)
   }
 
   /** Whether an event is about the session's run, the next one if it answers a typed message, or runs they started. */

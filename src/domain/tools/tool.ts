@@ -101,6 +101,8 @@ export interface CallContext {
   network?: SafeFetch
   /** Without it the call cannot change files. */
   change?: ChangeFile
+  /** What the engine knows of the calling run in this transaction, for its own tools. */
+  caller?: unknown
 }
 
 /** Context passed to a tool's `run`. */

@@ -7,8 +7,8 @@ import { endFire, openFiresOf, openFiresWithoutRun, setFireRequest } from '../..
 import { lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import { insertMessage } from '../../store/rows/jobs/outbox.ts'
 import { plansOfRequest } from '../../store/rows/plans.ts'
-import { turnsOfRequest } from '../../store/rows/requests.ts'
-import { findRun, hasUnfinished } from '../../store/rows/runs.ts'
+import { hasUnfinished, turnsOfRequest } from '../../store/rows/requests.ts'
+import { findRun } from '../../store/rows/runs.ts'
 import { findTurn } from '../../store/rows/threads.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { oneLine } from '../run/delimit.ts'
@@ -19,11 +19,11 @@ import { tallyFire } from './tally.ts'
 
 /**
  * Ends the fires whose request this run's end completes, in the settling transaction: a child that wakes no run may be the
- * last of it. A first run without an input of a job reads no row here.
+ * last of it. A run without an input of a job that knows of no open fire reads no row here.
  */
-export async function closeFires({ tx, engine, run, ending, items, now }: RunEnd<Engine>): Promise<void> {
+export async function closeFires({ tx, engine, run, ending, items, now, hasOpenFire }: RunEnd<Engine>): Promise<void> {
   const inputs = items.filter(({ source }) => source === 'cron' || source === 'event').map(({ id }) => id)
-  if (inputs.length === 0 && run.via !== 'cron' && run.id === run.rootRunId) return
+  if (inputs.length === 0 && hasOpenFire === false) return
   await setFireRequest(tx, inputs, run.rootRunId)
   const open = await openFiresOf(tx, run.rootRunId)
   if (open.length === 0) return

@@ -3,14 +3,14 @@ import { HeddleError } from '../../domain/errors.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Model } from '../../domain/model.ts'
 import type { ModelSettings } from '../../domain/persona.ts'
-import type { Step } from '../../domain/run.ts'
+import type { Run, Step } from '../../domain/run.ts'
 import { type CallSum, callSum, spendingOf } from '../../domain/spending.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
-import { recordEvents } from '../../store/rows/events.ts'
-import { advanceRun, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
-import { insertSteps, readSteps } from '../../store/rows/steps.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
+import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
@@ -21,8 +21,9 @@ import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
-import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
+import { Journal, stepEventFields } from './context/journal.ts'
 import type { PathTurn } from './context/path-turn.ts'
+import { surveyedBegins, touchedFolder } from './context/touched-folder.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
 
@@ -56,6 +57,8 @@ interface RunStart {
 export interface WorkerHandle {
   /** Aborts with a Stop when the run must end here. */
   signal: AbortSignal
+  /** Executes a run that was claimed in a commit of this one. */
+  start(claimed: ClaimedRun): void
   /** Whether, by this process's clock, other workers may soon consider it dead. */
   leaseAtRisk(): boolean
   /** The claimant for the follow-up run; undefined while this process takes no new work. */
@@ -88,6 +91,8 @@ export class ActiveRun implements RunHandle<Engine> {
   #reserved: number | undefined
   #lastMade = 0
   readonly #costs: CallSum[] = []
+  /** The end of the last call, journalled here and not yet stored. */
+  #held: Step | undefined
 
   /** Reads journal, context, prompt and notes. */
   static async open(engine: Engine, claimed: ClaimedRun, pool: WorkerHandle): Promise<ActiveRun> {
@@ -187,6 +192,11 @@ export class ActiveRun implements RunHandle<Engine> {
     return this.#pool.claimant()
   }
 
+  /** Executes a child that was claimed in the commit that started it. */
+  start(child: ClaimedRun): void {
+    this.#pool.start(child)
+  }
+
   /**
    * Label of everything the model has seen. Untrusted content taints it however old it is; sources of trusted content
    * are listed for this run only.
@@ -247,15 +257,23 @@ export class ActiveRun implements RunHandle<Engine> {
 
   /** Writes on behalf of this run; throws a Stop if another worker owns it now. */
   write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.engine.store.write(area, async (tx) => {
+    return this.commit(area, async (tx) => {
       await this.fence(tx)
       return body(tx)
     })
   }
 
+  /** Runs a body that checks owner and epoch itself, with `fence` or `finish`, which also store what is held. */
+  async commit<T>(area: 'step' | 'park' | 'compact' | 'settle', body: (tx: Tx) => Promise<T>): Promise<T> {
+    const held = this.#held
+    const value = await this.engine.store.write(area, body)
+    if (this.#held === held) this.#held = undefined
+    return value
+  }
+
   /** Writes what parks the run. One whose cancel was requested must end instead: nothing would wake it. */
   park(body: (tx: Tx) => Promise<boolean>): Promise<boolean> {
-    return this.engine.store.write('park', async (tx) => {
+    return this.commit('park', async (tx) => {
       const { cancelReason } = await this.fence(tx)
       if (cancelReason !== null) throw new Stop('cancelled', cancelReason)
       return body(tx)
@@ -278,20 +296,30 @@ export class ActiveRun implements RunHandle<Engine> {
     if (run?.ownerId !== ownerId || run.epoch !== epoch) throw fenced()
   }
 
-  /** Ends the run's row, which checks owner and epoch, too. Returns the reason if a cancel was requested. */
-  async finish(tx: Tx, end: Parameters<typeof finishClaim>[2]): Promise<{ cancelReason: string | null }> {
+  /** Ends the run's row, which checks owner and epoch, too. */
+  async finish(tx: Tx, end: Parameters<typeof finishClaim>[2]): Promise<FinishedClaim> {
     tx.locking('runs')
-    const held = await finishClaim(tx, this.claimed.claim, end)
-    if (!held) throw fenced()
-    return held
+    const finished = await finishClaim(tx, this.claimed.claim, end)
+    if (!finished) throw fenced()
+    if (this.#held) this.insert(tx, [this.#held])
+    return finished
   }
 
   /** Checks owner and epoch; every write of a run begins with this. Returns the reason if a cancel was requested. */
   async fence(tx: Tx, check = fenceRun): Promise<{ cancelReason: string | null }> {
     tx.locking('runs')
-    const held = await check(tx, this.claimed.claim, this.activeMs)
-    if (!held) throw fenced()
-    return held
+    const owned = await (this.#held ? advanceRun : check)(tx, this.claimed.claim, this.activeMs)
+    if (!owned) throw fenced()
+    if (this.#held) this.insert(tx, [this.#held])
+    return owned
+  }
+
+  /** The same for a run that makes progress; returns the run as it is stored now. */
+  async fenceCaller(tx: Tx): Promise<Run> {
+    tx.locking('runs')
+    const run = await advanceCaller(tx, this.claimed.claim, this.activeMs)
+    if (!run) throw fenced()
+    return run
   }
 
   /** Resolves with the work's outcome or rejects with the stop reason; work that ignores the signal is abandoned. */
@@ -311,12 +339,26 @@ export class ActiveRun implements RunHandle<Engine> {
     body: (tx: Tx) => Promise<void> = async () => undefined,
     first?: (tx: Tx) => Promise<unknown>,
   ): Promise<void> {
-    await this.engine.store.write('step', async (tx) => {
+    await this.commit('step', async (tx) => {
       await first?.(tx)
       await this.fence(tx, advanceRun)
       await body(tx)
       this.insert(tx, steps)
     })
+    this.addSteps(steps)
+  }
+
+  /**
+   * Journals the end of a reply's last call, a pure one. It is stored with what follows it at once: the reservation of the next
+   * model call, or the end of the run. A crash before that leaves the call open, and it is made again.
+   */
+  hold(step: Step): void {
+    this.#held = step
+    this.addSteps([step])
+  }
+
+  /** Notes that steps are stored, or held. */
+  addSteps(steps: readonly Step[]): void {
     this.journal.add(...steps)
     this.tries = 0
     this.modelCall = undefined
@@ -331,16 +373,10 @@ export class ActiveRun implements RunHandle<Engine> {
       tx,
       steps.map((step) => ({ ...step, touchedFolder: touchedFolder(step, session.folder) })),
     )
-    recordEvents(
-      tx,
-      steps.map((step) => ({
-        at,
-        kind: 'run.step',
-        subject: `run:${step.runId}`,
-        payload: { seq: step.seq, kind: step.kind, ...stepEventFields(step) },
-        scope: run,
-      })),
-    )
+    for (const seq of surveyedBegins([...this.journal.steps, ...steps], steps)) clearTouchedFolder(tx, run.id, seq)
+    const told = steps.map((step) => ({ seq: step.seq, kind: step.kind, ...stepEventFields(step) }))
+    const payload = { steps: told }
+    if (told.length > 0) recordEvent(tx, { at, kind: 'run.step', subject: `run:${run.id}`, payload, scope: run })
   }
 }
 

@@ -1,6 +1,6 @@
 import { rankOf } from '../../domain/access/authorize.ts'
 import { type Ceiling, intersectCeilings } from '../../domain/access/ceiling.ts'
-import type { RunAccess } from '../../domain/access/principal.ts'
+import { actingFor, type RunAccess } from '../../domain/access/principal.ts'
 import type { Permissions, Persona } from '../../domain/persona.ts'
 import { forwardCeilingOfEntry, forwardDefaults } from '../../domain/profiles/forward.ts'
 import type { AgentEntry } from '../../domain/profiles/registry.ts'
@@ -15,17 +15,18 @@ import { type AgentRole, isBuiltIn, roleOf } from '../model/role.ts'
 import { type RunPolicies, readRunPolicies } from '../policies/run-policies.ts'
 import { leastOf, profileCeiling, profileOfRun, type RunProfile } from '../policies/run-profile.ts'
 import type { Engine } from '../runtime.ts'
+import type { CallingRun, NewChild } from './calls/calling-run.ts'
 import type { Actor, ProfileLimits } from './claimed-run.ts'
 import { ceilingBelow, ceilingOf, effectiveTools } from './policy.ts'
 import { accessOf } from './sender.ts'
 
 /** Resolves who a run is, once per claim and in its transaction; nothing looks it up again while the claim lasts. */
 export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Session): Promise<Actor> {
-  return decideActor(tx, engine, run, await readActor(tx, engine, run, session))
+  return decideActor(tx, engine, run, await readActor(tx, engine, { run, session }))
 }
 
 /** What is stored about who a run is, whatever its inputs ask for. */
-interface StoredActor {
+export interface StoredActor {
   folder: string
   persona: Persona | null
   /** Personas that bind its thread; undefined for one that is gone. */
@@ -39,17 +40,30 @@ interface StoredActor {
 export async function readActor(
   tx: Tx,
   { registry }: Engine,
-  run: Pick<Run, 'id' | 'principal' | 'parentRunId'>,
-  { id: sessionId, folder, personaId, boundBy, principalId }: Session,
+  { run, session, ...known }: { run: Run; session: Session; parent?: Run },
 ): Promise<StoredActor> {
+  const { id: sessionId, folder, personaId, boundBy, principalId } = session
   const access = accessOf(tx, run, { principalId })
   const [persona, bounds, parent, policies] = await Promise.all([
     personaId === null ? null : findPersona(tx, personaId),
     Promise.all(boundBy.map((id) => findPersona(tx, id))),
-    run.parentRunId === null ? undefined : findRun(tx, run.parentRunId),
+    known.parent ?? (run.parentRunId === null ? undefined : findRun(tx, run.parentRunId)),
     access.then(({ principal }) => readRunPolicies(tx, registry, { sessionId, principal, folder })),
   ])
   return { folder, persona: persona ?? null, bounds, parent, access: await access, policies }
+}
+
+/** The same for a new child. All that one transaction starts differ by nothing but their ids, and perhaps by their personas. */
+export async function readChildActor(
+  tx: Tx,
+  engine: Engine,
+  caller: CallingRun,
+  { run, session }: NewChild,
+): Promise<StoredActor> {
+  const { access, ...actor } = await caller.once(`actor with persona ${session.personaId}`, () =>
+    readActor(tx, engine, { run, session, parent: caller.run }),
+  )
+  return { ...actor, access: { ...access, principal: { kind: 'run', id: run.id, of: actingFor(access.principal) } } }
 }
 
 /** What decides who a run is, besides what is stored about it. */

@@ -14,6 +14,7 @@ import {
   releaseUsage,
   reservedNow,
   reserveUsage,
+  reserveUsageLast,
   settleUsage,
   takeDayLock,
 } from '../../store/rows/usage.ts'
@@ -38,13 +39,12 @@ export async function tryLockPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'r
 /**
  * Reserves the maximum cost of a model call from the request's pool. Returns a refusal if the budget is spent, or
  * 'in use' if the rest is reserved by calls under way, most of which will cost less. The caller holds `lockPool`, so
- * that concurrent calls cannot both take the rest. A reservation survives a crash and stays counted. `isFirst` tells that no
- * call of the request can have been made.
+ * that concurrent calls cannot both take the rest. A reservation survives a crash and stays counted.
  */
 export async function reserve(
   tx: Tx,
   { limits, clock }: Pick<Engine, 'limits' | 'clock'>,
-  call: ModelCall & { isFirst?: boolean },
+  call: PoolCall,
   maxCost: Usage,
 ): Promise<BudgetSpent | 'in use' | undefined> {
   const today = startOfDay(clock.now())
@@ -57,21 +57,50 @@ export async function reserve(
     if (draw.needs <= limit) continue
     const inUse = await reservedNow(tx, poolOf(draw, call, today))
     // Read once more after that: a call that has ended since the first look costs less than it had reserved.
-    const again = (await drawsOf(tx, { limits, today }, call, maxCost)).find(({ key }) => key === draw.key) ?? draw
+    const { before: _, ...anew } = call
+    const again = (await drawsOf(tx, { limits, today }, anew, maxCost)).find(({ key }) => key === draw.key) ?? draw
     return again.needs - inUse[draw.unit] <= limit ? 'in use' : new BudgetSpent({ ...draw, limit }, draw.limit)
   }
-  await reserveUsage(tx, call, maxCost, clock.now())
+  if (!call.before) await reserveUsage(tx, call, maxCost, clock.now())
+  else {
+    addReservation(call.before, maxCost)
+    reserveUsageLast(tx, call, maxCost, clock.now())
+  }
   return undefined
+}
+
+/** A call that draws from the pool of its request. */
+interface PoolCall extends ModelCall {
+  /** Whether no call of the request can have been made. */
+  isFirst?: boolean
+  /** For one of several calls that are reserved in one transaction. */
+  before?: SpentBefore
+}
+
+/** What was spent and reserved before a call; read for the first of several, and carried to the others. */
+export interface SpentBefore {
+  request?: RequestSpending
+  today?: number
+  userToday?: number
+}
+
+function addReservation(before: SpentBefore, { inputTokens, outputTokens, costUsd }: Usage): void {
+  const { tokens, costUsd: usd, steps } = before.request ?? nothingSpent
+  before.request = { tokens: tokens + inputTokens + outputTokens, costUsd: usd + costUsd, steps: steps + 1 }
+  if (before.today !== undefined) before.today += costUsd
+  if (before.userToday !== undefined) before.userToday += costUsd
 }
 
 /** What a call needs of each budget, with what was spent and reserved before it. */
 async function drawsOf(
   tx: Tx,
   { limits: { perRequest, maxSteps, perDayUsd }, today }: Pick<Engine, 'limits'> & { today: Millis },
-  call: ModelCall & { isFirst?: boolean },
+  call: PoolCall,
   maxCost: Usage,
 ): Promise<Draw[]> {
-  const request = call.isFirst ? nothingSpent : await spendingOfRequest(tx, call.rootRunId)
+  const before = call.before ?? {}
+  before.request ??= call.isFirst ? nothingSpent : await spendingOfRequest(tx, call.rootRunId)
+  const { request } = before
   const tokens = request.tokens + maxCost.inputTokens + maxCost.outputTokens
   const draws: Draw[] = [
     { key: 'perRequest.steps', unit: 'steps', limit: maxSteps, needs: request.steps + 1 },
@@ -79,19 +108,25 @@ async function drawsOf(
     { key: 'perRequest.usd', unit: 'costUsd', limit: perRequest.usd, needs: request.costUsd + maxCost.costUsd },
   ]
   if (maxCost.costUsd > 0) {
-    await takeDayLock(tx)
-    const needs = (await costSince(tx, today)) + maxCost.costUsd
-    draws.push({ key: 'perDay.usd', unit: 'costUsd', limit: perDayUsd, needs })
-    draws.push(...(await drawOfUser(tx, call.principal, today, maxCost)))
+    if (before.today === undefined) await takeDayLock(tx)
+    before.today ??= await costSince(tx, today)
+    draws.push({ key: 'perDay.usd', unit: 'costUsd', limit: perDayUsd, needs: before.today + maxCost.costUsd })
+    draws.push(...(await drawOfUser(tx, { ...call, before }, today, maxCost)))
   }
   return draws
 }
 
 /** The draw from a user's budget of the day, if the owner set one. */
-async function drawOfUser(tx: Tx, principal: string, today: Millis, maxCost: Usage): Promise<Draw[]> {
+async function drawOfUser(
+  tx: Tx,
+  { principal, before = {} }: Pick<PoolCall, 'principal' | 'before'>,
+  today: Millis,
+  maxCost: Usage,
+): Promise<Draw[]> {
   const user = principal === ownerText ? undefined : await userOf(tx, principal)
   if (!user || user.perDayUsd === null) return []
-  const needs = (await costSince(tx, today, { principal })) + maxCost.costUsd
+  before.userToday ??= await costSince(tx, today, { principal })
+  const needs = before.userToday + maxCost.costUsd
   return [{ key: 'perUserDay.usd', unit: 'costUsd', limit: user.perDayUsd, needs, user: user.id }]
 }
 

@@ -23,8 +23,9 @@ import { windowOf } from '../model/choose-model.ts'
 import { maxOutput, settingsFor } from '../model/model-request.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
 import type { Engine } from '../runtime.ts'
-import { decideActor, readActor } from './actor.ts'
-import { reserve, tryLockPool } from './budget.ts'
+import { decideActor, readActor, readChildActor, type StoredActor } from './actor.ts'
+import { reserve, type SpentBefore, tryLockPool } from './budget.ts'
+import type { CallingRun } from './calls/calling-run.ts'
 import type { Actor, Claimant, ClaimedRun } from './claimed-run.ts'
 import { contextBytes } from './context/context.ts'
 import { freeSlots, runningShare } from './lanes.ts'
@@ -126,35 +127,83 @@ async function claimRun(
   const [bound, found, threadPrompt, head] = await Promise.all([
     // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
     run.epoch === 0 ? bindItems(tx, run, session.id) : itemsOfRun(tx, run.id),
-    readActor(tx, engine, run, session),
+    readActor(tx, engine, { run, session }),
     readThreadPrompt(tx, session),
     session.headTurnId === null ? undefined : findThread(tx, session.headTurnId),
   ])
   const items = await deferUnrelatedResults(tx, run, bound)
-  const asked = withRunOptions(run, items)
+  const claimed = await takeRun(tx, engine, withRunOptions(run, items), {
+    ...{ session, ownerId, items, found, head, threadPrompt, mayReserve },
+  })
+  await assignRun(tx, claimed.run, ownerId)
+  return claimed
+}
+
+/** What a claim has found out about a run. */
+interface ClaimFacts extends Pick<ClaimedRun, 'session' | 'items' | 'head' | 'threadPrompt'> {
+  ownerId: string
+  found: StoredActor
+  mayReserve: boolean
+  /** For one of several runs of a request that are claimed together. */
+  before?: SpentBefore
+}
+
+/** The run as this claim's: decides who it is, tells that it starts, and reserves its first model call. Its row is not changed. */
+async function takeRun(tx: Tx, engine: Engine, asked: Run, facts: ClaimFacts): Promise<ClaimedRun> {
+  const { session, ownerId, items, found, head, threadPrompt } = facts
   const actor = await decideActor(tx, engine, asked, found)
-  const claimed = asActor(asked, actor)
-  await assignRun(tx, claimed, ownerId)
+  const run = asActor(asked, actor)
+  const epoch = run.epoch + 1
   await recordEvent(tx, {
     at: engine.clock.now(),
     kind: 'run.started',
     subject: `run:${run.id}`,
     payload: {
-      ...{ session: session.label, folder: session.folder, epoch: run.epoch + 1, agent: claimed.agent },
+      ...{ session: session.label, folder: session.folder, epoch, agent: run.agent },
       ...(run.parentRunId !== null && { parent: run.parentRunId }),
     },
     scope: run,
   })
   return {
-    claim: { runId: run.id, ownerId, epoch: run.epoch + 1 },
-    run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
-    session,
-    head,
-    actor,
-    threadPrompt,
-    items,
-    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { head, actor, threadPrompt, items }) : undefined,
+    claim: { runId: run.id, ownerId, epoch },
+    run: { ...run, state: 'running', ownerId, epoch },
+    ...{ session, head, actor, threadPrompt, items },
+    reserved: facts.mayReserve ? await reserveFirst(tx, engine, run, { ...facts, actor }) : undefined,
   }
+}
+
+/**
+ * Claims new children of a run, whose rows are not stored yet, as far as slots are free. None if another run is queued: which
+ * of them is next is decided by `bestQueued`.
+ */
+export async function claimChildren(
+  tx: Tx,
+  engine: Engine,
+  claimant: Claimant,
+  caller: CallingRun,
+): Promise<ClaimedRun[]> {
+  const { run: parent, children } = caller
+  const [first] = children
+  const isOfSession = parent.id === parent.rootRunId && parent.sessionId === claimant.sessionId
+  if (!first || (claimant.sessionId !== undefined && !isOfSession)) return []
+  const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
+  if (!isLocked || !view || view.queued > 0) return []
+  const mayReserve = await tryLockPool(tx, first.run)
+  const before: SpentBefore = {}
+  const claimed: ClaimedRun[] = []
+  for (const child of children) {
+    const { run, session, item, below, requester } = child
+    const running = [...view.running, ...claimed.map(({ run }) => ({ ...run, count: 1, suspects: 0 }))]
+    if (freeSlots(engine.limits, running, run.lane) <= 0) continue
+    const taken = await takeRun(tx, engine, run, {
+      ...{ session, ownerId: claimant.ownerId, items: [item], mayReserve, before },
+      found: await readChildActor(tx, engine, caller, child),
+      head: below ?? undefined,
+      threadPrompt: await readThreadPrompt(tx, session),
+    })
+    claimed.push({ ...taken, requester })
+  }
+  return claimed
 }
 
 /**
@@ -165,7 +214,7 @@ async function reserveFirst(
   tx: Tx,
   engine: Engine,
   run: Run,
-  { head, actor, threadPrompt, items }: Pick<ClaimedRun, 'head' | 'actor' | 'threadPrompt' | 'items'>,
+  { head, actor, threadPrompt, items, before }: Omit<ClaimFacts, 'found'> & { actor: Actor },
 ): Promise<number | undefined> {
   const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, actor)
   if (!model) return undefined
@@ -189,6 +238,7 @@ async function reserveFirst(
     model: recordedName(model),
     principal: run.principal,
     isFirst: run.id === run.rootRunId,
+    ...(before && { before }),
   }
   return (await reserve(tx, engine, call, max)) ? undefined : first
 }

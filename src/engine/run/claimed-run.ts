@@ -58,6 +58,8 @@ export interface ClaimedRun {
   items: InboxItem[]
   /** The model call whose budget was reserved together with the claim. */
   reserved: number | undefined
+  /** The label of its requester's session, if it was claimed in the commit that started it. */
+  requester?: string
 }
 
 /** What the end of a run leads to. */

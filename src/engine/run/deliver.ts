@@ -5,14 +5,7 @@ import { pointersIn } from '../../domain/pointer.ts'
 import { type Ending, outcomeWord, type Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
-import {
-  finishMember,
-  fireJoin,
-  hasJoinedChildren,
-  insertJoin,
-  isWorkingForParent,
-  joinOver,
-} from '../../store/rows/joins.ts'
+import { finishMember, fireJoin, hasJoinedChildren, insertJoin, isWorkingForParent } from '../../store/rows/joins.ts'
 import { listPlans } from '../../store/rows/plans.ts'
 import { insertResult } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
@@ -23,9 +16,9 @@ import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { preview } from '../turns/history.ts'
 import { announce, type StoredResult } from './announce.ts'
+import { findCall } from './calls/find-call.ts'
 import { newBoundary } from './delimit.ts'
-import { findCall } from './find-call.ts'
-import type { ChildEnd, WrittenFiles } from './moments.ts'
+import type { ChildEnd, QueuedRun, WrittenFiles } from './moments.ts'
 import { mayNow } from './sender.ts'
 import type { Settlement } from './settlement.ts'
 import { briefHeading } from './spawn.ts'
@@ -44,28 +37,33 @@ interface StoredEnd extends Omit<ChildEnd<Engine>, 'requester'> {
   requester: Session | undefined
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
+  /** Whether it is known that the session is done, and when to tidy it up is stored. */
+  isDone?: boolean
 }
 
 type Delivery = StoredEnd & { requester: Session }
 
+/** A session in which a run was queued, and the run if it is known. */
+export type Queued = Pick<QueuedRun, 'session'> & Partial<QueuedRun>
+
 /**
  * Stores a child's result and delivers it to the requester, exactly once. No requester is told of an isolated sub-agent's, and of
- * one whose requester is gone: they are read on demand. Returns the sessions of the runs that this result started.
+ * one whose requester is gone: they are read on demand. Returns the runs that this result queued.
  */
-export async function deliverResult(end: StoredEnd): Promise<Session[]> {
+export async function deliverResult(end: StoredEnd): Promise<Queued[]> {
   const { tx, run, requester, now } = end
   const isIsolated = run.subagent?.shareMode === 'isolated'
   const result = await storeResult(end, isIsolated)
   const started = requester && !isIsolated ? await deliver({ ...end, requester }, result) : []
-  if (run.subagent) await scheduleTidy(tx, run, now, end.engine.limits.archiveAfterMs)
+  if (run.subagent && !end.isDone) await scheduleTidy(tx, run, now, end.engine.limits.archiveAfterMs)
   return started
 }
 
 /** Under a join the result wakes no session: the join does, when the last child is done. */
-async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> {
+async function deliver(end: Delivery, result: StoredResult): Promise<Queued[]> {
   const { tx, engine, run, requester, ending, now } = end
   const effects = await engine.moments.onResult(end, result.id)
-  const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
+  const join = run.sessionId === null ? undefined : await finishMember(tx, run.sessionId, now)
   const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run))) && (await mayWake(end, requester))
   const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
   const remarks = [...effects.remarks, ...(end.written?.remarks ?? [])]
@@ -77,10 +75,7 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> 
     ...(run.toolCallId !== null && { toolCallId: run.toolCallId }),
   }
   await insertItem(tx, item, `result:${run.id}`)
-  if (join) {
-    await finishMember(tx, run.sessionId ?? '', now)
-    await fireIfMet(end, join.id, requester)
-  }
+  const isFired = join?.isMet === true && (await fireIfMet(end, join.joinId, requester))
   const newsWake = effects.news !== undefined && (await mayWake(end, requester))
   if (effects.news !== undefined)
     await insertItem(
@@ -89,7 +84,7 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> 
       `plan:${run.id}`,
     )
   if (wakes || newsWake) await wakeSession(end, requester)
-  return effects.startedSessions
+  return [...effects.started, ...(isFired || wakes || newsWake ? [{ session: requester }] : [])]
 }
 
 async function storeResult(
@@ -144,14 +139,17 @@ function describeEnding({ state, text, error, said = '' }: Ending): { output: st
   }
 }
 
-/** Opens one join over the children that this run started, or some of them; if all are done already, it fires at once. */
-export async function joinChildren(end: Settlement, only?: readonly string[]): Promise<void> {
+/**
+ * Opens one join over the children that this run started, or some of them; if all are done already, it fires at once. Returns
+ * whether that queued a run.
+ */
+export async function joinChildren(end: Settlement, only?: readonly string[]): Promise<boolean> {
   const { tx, engine, run, session, now } = end
-  if (only?.length === 0) return
-  if (only === undefined && (end.journal.spawns.started === 0 || !(await hasJoinedChildren(tx, run.id)))) return
+  if (only?.length === 0) return false
+  if (only === undefined && (end.journal.spawns.started === 0 || !(await hasJoinedChildren(tx, run.id)))) return false
   const join = { id: engine.newId(), sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
   await insertJoin(tx, join, run.id, only)
-  await fireIfMet(end, join.id, session)
+  return fireIfMet(end, join.id, session)
 }
 
 /** Whether the parent has ended uncancelled: it opens no join any more, so the result itself must wake its session. */
@@ -173,15 +171,17 @@ interface Notifier {
   now: Millis
 }
 
-async function fireIfMet(end: Notifier, joinId: string, session: Session): Promise<void> {
+/** Fires a join if all its members are done; returns whether that queued a run. */
+async function fireIfMet(end: Notifier, joinId: string, session: Session): Promise<boolean> {
   const { tx, now } = end
-  if (!(await fireJoin(tx, joinId, now))) return
+  if (!(await fireJoin(tx, joinId, now))) return false
   const running = (await listPlans(tx, { sessionId: session.id, status: 'running' })).map(({ id }) => `plan:${id}`)
   const rest = running.length === 0 ? '' : `; ${running.join(', ')} still ${running.length === 1 ? 'runs' : 'run'}`
   const content = `all started agents have ended; their results are above${rest}`
   const wake = await mayWake(end, session)
   await insertItem(tx, notice(end, session, { kind: 'join', content, wake }), `join:${joinId}`)
   if (wake) await wakeSession(end, session)
+  return wake
 }
 
 /**

@@ -2,14 +2,13 @@ import { HeddleError, StorageFailure } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import type { RequestedCall } from '../../domain/model.ts'
 import { type Ending, outcomeWord, type Step } from '../../domain/run.ts'
-import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
 import { canonicalToolName } from '../../domain/tools/tool-names.ts'
 import { dropBaseline } from '../../store/rows/approvals.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { requeueRun } from '../../store/rows/runs.ts'
 import { settleUsage } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
-import { mayRepeat, prepareCall, type ReadyCall, toErrorOutcome, writeCall } from '../../tools/call.ts'
+import { mayRepeat, prepareCall, type ReadyCall } from '../../tools/call.ts'
 import type { ReceivedReply } from '../model/accept-reply.ts'
 import { freeId } from '../model/model-messages.ts'
 import type { Engine } from '../runtime.ts'
@@ -18,13 +17,13 @@ import { grantLapsed, putQuestion, readAnswers, waitForAnswers } from './approva
 import { limitRedirects } from './approvals/sinks.ts'
 import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triage-calls.ts'
 import { closeCalls } from './budget.ts'
+import { callWithTimeout, loopingReason, runConcurrently } from './calls/tool-execution.ts'
+import { endedStep, finishTransactional } from './calls/transactional-calls.ts'
 import type { AfterRun, ClaimedRun } from './claimed-run.ts'
 import { compactIfFull } from './context/compact.ts'
-import { type BegunStep, type EndedStep, unknownOutcome } from './context/journal.ts'
+import { type BegunStep, unknownOutcome } from './context/journal.ts'
 import { settle } from './settle.ts'
-import { lockRunSessions } from './settlement.ts'
 import { retractDeltas, think } from './think.ts'
-import { callWithTimeout, loopingReason, runConcurrently } from './tool-execution.ts'
 
 /**
  * Executes a claimed run until it ends, parks or is taken over. Every step is journalled before it takes effect, so that
@@ -147,39 +146,37 @@ async function finishOpenCalls(run: ActiveRun): Promise<void> {
   await finishCalls(run, repeatable)
 }
 
-const finishCalls = (run: ActiveRun, calls: ReadyCall[]) => runConcurrently(calls, (call) => finishCall(run, call))
+async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
+  let open = calls.length
+  const end: EndCall = async ({ tool }, step, record) => {
+    // Only once the ends of all others are stored: nothing else may write for the run while a step is held. What a call has done
+    // is known after a crash only if its end is stored at once; a pure one has done nothing.
+    if (open === 1 && tool.effect === 'pure' && !record && run.journal.pendingCalls.length === 0) return run.hold(step)
+    await run.record([step], record)
+    open--
+  }
+  await runConcurrently(calls, {
+    one: (call) => finishCall(run, call, end),
+    transactional: (group) => finishTransactional(run, group),
+  })
+}
 
-async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
+/** Stores the end of a call, with whatever else belongs to it. */
+type EndCall = (ready: ReadyCall, step: Step, record?: (tx: Tx) => Promise<void>) => Promise<void>
+
+async function finishCall(run: ActiveRun, ready: ReadyCall, end: EndCall): Promise<void> {
   const { engine, signal } = run
   signal.throwIfAborted()
   const context = { ...run.contextOf(ready.call.id), change: engine.moments.changeFiles(run, ready.call.id) }
-  if (ready.tool.effect === 'transactional') return finishTransactional(run, ready, context)
   if (!(await isStillGranted(run, ready)))
-    return run.record([run.journal.next('ended', endedStep(ready.call, grantLapsed))])
+    return end(ready, run.journal.next('ended', endedStep(ready.call, grantLapsed)))
   const labelOutcome = await engine.moments.watchFiles(run, ready)
   engine.crash('tool.before_run')
   run.assertLease()
   const made = await run.abortable(callWithTimeout(engine.clock, ready, context))
   engine.crash('tool.after_run')
   const { outcome, record } = await labelOutcome(made)
-  await run.record([run.journal.next('ended', endedStep(ready.call, outcome))], record)
-}
-
-/** A transactional call commits its rows and its end together. If it throws, its rows roll back and the error is its outcome. */
-async function finishTransactional(run: ActiveRun, ready: ReadyCall, context: CallContext): Promise<void> {
-  const step = run.journal.next('ended', undefined)
-  const isGuarded = ready.tool.effect === 'transactional' && ready.tool.guarded
-  const locks = isGuarded ? (tx: Tx) => lockRunSessions(tx, run.claimed.run) : undefined
-  const write = async (tx: Tx) => {
-    step.payload = endedStep(ready.call, await writeCall(ready, tx, context))
-  }
-  try {
-    await run.record([step], write, locks)
-  } catch (error) {
-    if (error instanceof Stop || error instanceof StorageFailure) throw error
-    step.payload = endedStep(ready.call, toErrorOutcome(error))
-    await run.record([step])
-  }
+  await end(ready, run.journal.next('ended', endedStep(ready.call, outcome)), record)
 }
 
 /** Ends, requeues or leaves a run whose loop was interrupted by this error. */
@@ -272,10 +269,6 @@ function partialAnswer({ journal, modelCall }: ActiveRun): string[] {
     modelCall?.text.trim() ?? '',
   ]
   return parts.filter((part) => part !== '')
-}
-
-function endedStep({ id, name }: RequestedCall, { status, output, label, ...more }: ToolOutcome): EndedStep {
-  return { id, name, status, output, ...(label && { label }), ...more }
 }
 
 /** Models trained on other programs use their tool names; maps those to ours. */

@@ -103,6 +103,8 @@ export interface RunEnd<Engine> {
   ending: Ending
   /** Inputs that the run answered. */
   items: InboxItem[]
+  /** Whether its request answers a fire of a job that is not over; undefined if that is unknown. */
+  hasOpenFire?: boolean
   /** Label of the run's turn: of its inputs and everything the run has seen. */
   turnLabel: Label
   now: Millis
@@ -123,6 +125,12 @@ export interface ResultEffects {
   news?: string | undefined
   /** Remarks after the result line. */
   remarks: string[]
-  /** Sessions of the runs that this result started. */
-  startedSessions: Session[]
+  /** Runs that this result started. */
+  started: QueuedRun[]
+}
+
+/** A run that a transaction has queued, and its session. */
+export interface QueuedRun {
+  run: Run
+  session: Session
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { linkMessages } from '../../domain/message.ts'
 import type { Ending, Run } from '../../domain/run.ts'
-import type { Session } from '../../domain/session.ts'
 import type { Thread, TurnSettings } from '../../domain/turn.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { startedRuns } from '../../store/rows/child-runs.ts'
@@ -13,6 +12,7 @@ import { lockRun } from '../../store/rows/runs.ts'
 import { ownerIn } from '../../store/rows/search/documents.ts'
 import { moveHead } from '../../store/rows/sessions.ts'
 import { toolCallsOf } from '../../store/rows/steps.ts'
+import { tidyMoment } from '../../store/rows/subagents/tidy.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
 import { hasAnswered, isAnswer, savePrompt, type TurnContent } from '../../store/rows/turns.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
@@ -24,7 +24,7 @@ import { closeCalls } from './budget.ts'
 import { claimAtOnce } from './claim.ts'
 import type { AfterRun } from './claimed-run.ts'
 import { messageOf } from './context/context.ts'
-import { deliverResult, isDone, joinChildren } from './deliver.ts'
+import { deliverResult, isDone, joinChildren, type Queued } from './deliver.ts'
 import { beginSettlement, lockRunSessions, type Settlement } from './settlement.ts'
 import { nextRun } from './submit.ts'
 
@@ -36,13 +36,13 @@ import { nextRun } from './submit.ts'
 export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedReply): Promise<AfterRun> {
   const { engine, claimed } = run
   const { ending, written } = await engine.moments.beforeSettle(run, proposed)
-  const { after, thread, turn } = await engine.store.write('settle', async (tx) => {
+  const { after, thread, turn } = await run.commit('settle', async (tx) => {
     const { activeMs, label } = run
     const now = engine.clock.now()
     const locking = lockRunSessions(tx, claimed.run)
     // Sessions are locked before runs.
     if (claimed.run.depth > 1) await locking
-    const [sessions, { cancelReason }, waiting] = await Promise.all([
+    const [sessions, { cancelReason, isAnyQueued, hasOpenFire }, waiting] = await Promise.all([
       locking,
       run.finish(tx, { ...ending, activeMs, label, at: now }),
       waitingItems(tx, claimed.session.id),
@@ -66,13 +66,17 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
       head: run.head,
       spent,
       waiting,
+      hasOpenFire,
       ...(run.journal.steeredItemIds.size === 0 && { items: claimed.items }),
     })
-    const { thread, turn, started } = await endRun(end)
+    const { thread, turn, queued } = await endRun(end)
     const own = { ...sessions.session, headTurnId: turn.id }
-    const held = [own, ...(sessions.requester ? [sessions.requester] : []), ...started]
-    const look = run.claimant && (await claimAtOnce(tx, engine, run.claimant, { sessions: held }))
-    const isQueueEmpty = look?.isQueueEmpty === true
+    const held = {
+      sessions: [own, ...queued.map(({ session }) => session).filter(({ id }) => id !== own.id)],
+      ...(queued[0]?.run && { queued: queued[0].run }),
+    }
+    const isQueueEmpty = !isAnyQueued && queued.length === 0
+    const look = isQueueEmpty || !run.claimant ? undefined : await claimAtOnce(tx, engine, run.claimant, held)
     if (!isQueueEmpty) tx.hint('runs')
     await engine.moments.afterSettle(end)
     return { after: { next: look?.claimed, isQueueEmpty }, thread, turn }
@@ -84,20 +88,27 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
 
 /**
  * The steps of every ending, in order; `afterSettle` follows. Every terminal run leaves one turn, failed and cancelled ones
- * too. The run's row must say already that it has ended. Returns its turn, and the sessions of the runs that this end started.
+ * too. The run's row must say already that it has ended. Returns its turn, and the runs that this end queued.
  */
-export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: TurnContent; started: Session[] }> {
+export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: TurnContent; queued: Queued[] }> {
   const { thread, turn } = await writeTurn(end)
-  await moveHead(end.tx, end.session, end.turnId, end.now)
+  await moveHeadOf(end)
   await consumeItems(end.tx, end.run.id, end.turnId)
   await end.notes?.record(end.tx, end.run.id, end.now)
   await end.engine.moments.inSettle(end)
   await markResultsRead(end)
-  await joinOrCancelChildren(end)
-  await queueNextRun(end)
-  const started = await notifyRequester(end)
+  const isWoken = await joinOrCancelChildren(end)
+  const hasNext = await queueNextRun(end)
+  const queued = await notifyRequester(end)
   await emitEnd(end, thread.depth)
-  return { thread, turn, started }
+  return { thread, turn, queued: isWoken || hasNext ? [{ session: end.session }, ...queued] : queued }
+}
+
+/** The last turn of a sub-agent's session also sets when that is tidied up. */
+async function moveHeadOf({ tx, engine, run, session, turnId, now, isDone }: Settlement): Promise<void> {
+  const tidyAt =
+    isDone && run.requesterSessionId !== null ? tidyMoment(run, now, engine.limits.archiveAfterMs) : undefined
+  await moveHead(tx, session, { headTurnId: turnId, now, tidyAt })
 }
 
 async function writeTurn(end: Settlement): Promise<{ thread: Thread; turn: TurnContent }> {
@@ -171,12 +182,12 @@ async function followsAnswer({ tx, session: { headTurnId }, head }: Settlement):
   return known ? isAnswer(known) : hasAnswered(tx, headTurnId)
 }
 
-/** Cancelling a run cancels its children too, even if the run itself completed first. */
-async function joinOrCancelChildren(end: Settlement): Promise<void> {
+/** Cancelling a run cancels its children too, even if the run itself completed first. Returns whether a join woke the session. */
+async function joinOrCancelChildren(end: Settlement): Promise<boolean> {
   const { tx, run, ending } = end
-  if (run.cancelReason !== null || ending.state === 'cancelled')
-    await cancelRuns(tx, await startedRuns(tx, run), run.cancelReason ?? 'its parent was cancelled')
-  else await joinChildren(end, end.journal.turnEnd?.runIds)
+  if (run.cancelReason === null && ending.state !== 'cancelled') return joinChildren(end, end.journal.turnEnd?.runIds)
+  await cancelRuns(tx, await startedRuns(tx, run), run.cancelReason ?? 'its parent was cancelled')
+  return false
 }
 
 /**
@@ -195,16 +206,18 @@ export async function cancelRuns(tx: Tx, runs: readonly Run[], reason: string): 
   }
 }
 
-async function queueNextRun({ tx, engine, session, now, ...end }: Settlement): Promise<void> {
+async function queueNextRun({ tx, engine, session, now, ...end }: Settlement): Promise<boolean> {
   const waiting = end.waiting ?? (await waitingItems(tx, session.id))
-  if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: engine.newId(), now })
+  const isWoken = waiting.some(({ wake }) => wake)
+  if (isWoken) await nextRun(tx, { session, runId: engine.newId(), now })
+  return isWoken
 }
 
 /** Delivers a child's result, unless the child still waits for children of its own or continues with their results. */
-async function notifyRequester(end: Settlement): Promise<Session[]> {
+async function notifyRequester(end: Settlement): Promise<Queued[]> {
   const { tx, run, ending, session } = end
   if (run.requesterSessionId === null) return []
-  const isOver = ending.state === 'cancelled' || (await isDone(tx, session.id))
+  const isOver = end.isDone || ending.state === 'cancelled' || (await isDone(tx, session.id))
   return isOver ? deliverResult(end) : []
 }
 

@@ -45,6 +45,11 @@ export interface Settlement extends RunEnd<Engine> {
   /** Cost of the run, if it is known without reading it. */
   spent?: Usage | undefined
   turnId: string
+  /**
+   * Whether it is known that its session waits for no child and has no other run: it is the session's first run, started
+   * none, and no input waits. Undefined if that must be read.
+   */
+  isDone?: boolean
 }
 
 /** Locks the sessions that a run's end touches, and others. Sessions are locked before runs. */
@@ -78,7 +83,7 @@ async function receiverOf(
 
 /** An end that is about to be written. */
 type SettlementStart = RunSessions &
-  Omit<Settlement, 'tx' | 'engine' | 'items' | 'turnLabel' | 'turnId'> & {
+  Omit<Settlement, 'tx' | 'engine' | 'items' | 'turnLabel' | 'turnId' | 'isDone'> & {
     /** Of everything that the run has seen. */
     label: Label
     /** Its inputs, if they are known. */
@@ -90,7 +95,15 @@ export async function beginSettlement(tx: Tx, engine: Engine, end: SettlementSta
   const { label, run, items: known, ...rest } = end
   const items = known ?? (await itemsOfRun(tx, run.id))
   const turnLabel = joinLabels([labelOf(items.map(messageOf)), label])
-  return { tx, engine, ...rest, run: { ...run, label }, items, turnLabel, turnId: engine.newId() }
+  const isDone = isFirstAndAlone(end)
+  return { tx, engine, ...rest, run: { ...run, label }, items, turnLabel, turnId: engine.newId(), ...isDone }
+}
+
+/** Only runs of a session make its turns and its joins: one without a head has had no other run. */
+function isFirstAndAlone({ session, journal, waiting }: SettlementStart): Pick<Settlement, 'isDone'> {
+  const isFirst = session.headTurnId === null && session.removedAt === null
+  const isAlone = waiting?.length === 0 && journal.spawns.started === 0 && !journal.turnEnd
+  return isFirst && isAlone ? { isDone: true } : {}
 }
 
 /** Ends a run as cancelled. */

@@ -7,15 +7,17 @@ import { type Session, subagentLabel } from '../../domain/session.ts'
 import type { Subagent } from '../../domain/subagent.ts'
 import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
 import { recordEvent } from '../../store/rows/events.ts'
-import { insertItem } from '../../store/rows/inbox.ts'
+import { insertFirstItems } from '../../store/rows/inbox.ts'
 import { findPersona } from '../../store/rows/personas.ts'
-import { insertRun, lockRun } from '../../store/rows/runs.ts'
-import { findSessions } from '../../store/rows/sessions.ts'
+import { insertRuns, lockRun } from '../../store/rows/runs.ts'
+import { findSessions, insertNewSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { chooseModel } from '../model/choose-model.ts'
 import { profileWish } from '../policies/run-profile.ts'
 import type { Engine, Runtime } from '../runtime.ts'
-import { startSession } from '../turns/append.ts'
+import { newSession } from '../turns/append.ts'
+import { callingRunOf, type NewChild, once } from './calls/calling-run.ts'
+import type { QueuedRun } from './moments.ts'
 
 /** Heading between a task and its brief. */
 export const briefHeading = '\n\n## Brief\n'
@@ -64,9 +66,10 @@ export function nestedSpawnRefusal({ depth }: Pick<Run, 'depth'>, tool: string):
  * Locks the calling run and returns it if it may start children. A run that is being cancelled may not, so that no
  * orphan is left. Callers that need the session's row lock it themselves.
  */
-export async function findSpawner(tx: Tx, { runId }: Pick<CallContext, 'runId'>): Promise<Spawner | undefined> {
-  const parent = await lockRun(tx, runId)
-  const [parentSession] = parent?.sessionId ? await findSessions(tx, { id: parent.sessionId }) : []
+export async function findSpawner(tx: Tx, call: Pick<CallContext, 'runId' | 'caller'>): Promise<Spawner | undefined> {
+  const parent = callingRunOf(call)?.run ?? (await lockRun(tx, call.runId))
+  const id = parent?.sessionId ?? undefined
+  const [parentSession] = id === undefined ? [] : await once(call, 'session', () => findSessions(tx, { id }))
   return parent && parentSession && parent.state === 'running' && parent.cancelReason === null
     ? { parent, parentSession }
     : undefined
@@ -88,15 +91,22 @@ export async function spawnChild(
   return { status: 'ok', output: { status: 'accepted', run_id: runId, session_key: session.label, ...model } }
 }
 
-/** Queues a child that a tool call asks for, with the label of everything that led to the call. */
-export function beginCalledChild(
+/**
+ * Starts a child that a tool call asks for, with the label of everything that led to the call. Its rows are stored with
+ * those of the other calls of the transaction.
+ */
+export async function beginCalledChild(
   tx: Tx,
   runtime: Runtime,
   spawner: Spawner,
   { call, ...work }: Omit<SpawnRequest, 'callId'> & { call: CallContext },
 ): Promise<{ runId: string; session: Session }> {
   const label = joinLabels([...(call.label ? [call.label] : []), ...(work.label ? [work.label] : [])])
-  return beginChild(tx, runtime, spawner, { ...work, label, callId: call.callId })
+  const child = await newChild(tx, runtime, spawner, { ...work, label, callId: call.callId })
+  const caller = callingRunOf(call)
+  if (caller) caller.children.push(child)
+  else storeChildren(tx, [child])
+  return { runId: child.run.id, session: child.session }
 }
 
 /** The agent of a child, the model that is asked for, and what limits it. */
@@ -123,16 +133,46 @@ export async function childModel(
 }
 
 /** Queues a child run with its own session and input; its result goes to the parent's session. */
-export async function beginChild(
+export async function beginChild(tx: Tx, runtime: Runtime, spawner: Spawner, work: SpawnRequest): Promise<QueuedRun> {
+  const { run, session, ...child } = await newChild(tx, runtime, spawner, work)
+  storeChildren(tx, [{ run, session, ...child }])
+  return { run, session }
+}
+
+/** Stores children, and tells of those that wait in the queue. */
+export function storeChildren(tx: Tx, children: readonly NewChild[]): void {
+  if (children.length === 0) return
+  insertNewSessions(tx, children)
+  insertRuns(
+    tx,
+    children.map(({ run }) => run),
+  )
+  insertFirstItems(
+    tx,
+    children.map(({ item }) => item),
+  )
+  const queued = children.filter(({ run }) => run.state === 'queued')
+  for (const { run, session } of queued)
+    recordEvent(tx, {
+      at: run.createdAt,
+      kind: 'run.queued',
+      subject: `run:${run.id}`,
+      payload: { session: session.label, folder: session.folder, parent: run.parentRunId, agent: run.agent },
+      scope: run,
+    })
+  if (queued.length > 0) tx.hint('runs')
+}
+
+async function newChild(
   tx: Tx,
   runtime: Runtime,
   { parent, parentSession }: Spawner,
   work: SpawnRequest,
-): Promise<{ runId: string; session: Session }> {
+): Promise<NewChild> {
   const now = runtime.clock.now()
   const label = joinLabels([parent.label, ...(work.label ? [work.label] : [])])
   const runId = runtime.newId()
-  const session = await startSession(tx, {
+  const { session, below } = await newSession(tx, {
     sessionId: runtime.newId(),
     segmentId: runtime.newId(),
     folder: parentSession.folder,
@@ -164,7 +204,6 @@ export async function beginChild(
     taskId: work.taskId ?? null,
     subagent: work.subagent ?? null,
   }
-  await insertRun(tx, setRunOptions(run, childRunOptions(parent.options, work.options ?? {})))
   const item: InboxItem = {
     id: runtime.newId(),
     sessionId: session.id,
@@ -181,14 +220,6 @@ export async function beginChild(
     createdAt: now,
     principal: parent.principal,
   }
-  await insertItem(tx, item, null)
-  await recordEvent(tx, {
-    at: now,
-    kind: 'run.queued',
-    subject: `run:${runId}`,
-    payload: { session: session.label, folder: session.folder, parent: parent.id, agent: work.agent },
-    scope: { sessionId: session.id, rootRunId: parent.rootRunId },
-  })
-  tx.hint('runs')
-  return { runId, session }
+  const asked = setRunOptions(run, childRunOptions(parent.options, work.options ?? {}))
+  return { run: asked, session, below, item, requester: parentSession.label }
 }

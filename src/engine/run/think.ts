@@ -5,7 +5,8 @@ import { type Delta, ModelFailure, recordedName } from '../../domain/model.ts'
 import type { Step } from '../../domain/run.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItem, waitingItems } from '../../store/rows/inbox.ts'
-import { countRetrying, markAttended, parkRun, setTries } from '../../store/rows/runs.ts'
+import { countRetrying } from '../../store/rows/requests.ts'
+import { markAttended, parkRun, setTries } from '../../store/rows/runs.ts'
 import { settleUsage } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { acceptReply, type ReceivedReply } from '../model/accept-reply.ts'
@@ -111,7 +112,7 @@ async function reserveBudget(run: ActiveRun, input: () => ModelInput, steering?:
   const { id: runId, rootRunId, principal } = claimed.run
   const reservation = { runId, call, rootRunId, model: recordedName(model), principal }
   let steerStep: Step | undefined
-  const refusal = await engine.store.write('step', async (tx) => {
+  const refusal = await run.commit('step', async (tx) => {
     await lockPool(tx, claimed.run)
     await run.fence(tx)
     // A retried transaction may find more messages: it keeps the step's number and replaces its payload.

@@ -57,7 +57,7 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
     const turn = await writeJournal(tx, made, place)
     const spot = { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) }
     const { depth } = await insertPlacedTurn(tx, spot, turn)
-    await moveHead(tx, session, turn.id, now)
+    await moveHead(tx, session, { headTurnId: turn.id, now })
     await recordEvent(tx, {
       at: now,
       kind: 'turn.added',
@@ -103,8 +103,25 @@ interface NewSession extends Partial<Pick<ThreadConfig, 'systemPromptHash' | 'bo
   now: number
 }
 
-/** Inserts a session, at a turn or at the root, and the segment it will write. The only way to a new session. */
+/** Inserts a session, at a turn or at the root, and the segment it will write. */
 export async function startSession(tx: Tx, start: NewSession): Promise<Session> {
+  const { session, below } = await newSession(tx, start)
+  await insertSegment(tx, { id: session.segmentId, below })
+  await insertSession(tx, session)
+  // The run that it is made for names it.
+  if (session.kind === 'agent') return session
+  await recordEvent(tx, {
+    at: start.now,
+    kind: 'session.created',
+    subject: `session:${start.label}`,
+    payload: { folder: start.folder, headTurnId: session.headTurnId },
+    scope: { sessionId: session.id, rootRunId: null },
+  })
+  return session
+}
+
+/** A new session that is not stored yet, and the turn it starts at. The only way to one. */
+export async function newSession(tx: Tx, start: NewSession): Promise<{ session: Session; below: Thread | null }> {
   const kind = start.narratesId === undefined ? (start.kind ?? 'person') : 'narrator'
   if (kind === 'person') checkLabelOf(start.principalId, start.label)
   const below = start.parentTurnId === undefined ? null : await headOf(tx, start.parentTurnId)
@@ -124,18 +141,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     removedAt: null,
     principalId: start.principalId,
   }
-  await insertSegment(tx, { id: session.segmentId, below })
-  await insertSession(tx, session)
-  // The run that it is made for names it.
-  if (kind === 'agent') return session
-  await recordEvent(tx, {
-    at: start.now,
-    kind: 'session.created',
-    subject: `session:${start.label}`,
-    payload: { folder: start.folder, headTurnId: session.headTurnId },
-    scope: { sessionId: session.id, rootRunId: null },
-  })
-  return session
+  return { session, below }
 }
 
 /**

@@ -6,7 +6,7 @@ import { editText } from '../../tools/files/edit-text.ts'
 import { readEncoded } from '../../tools/files/encoded-text.ts'
 import { unpackContent } from '../files/kept-content.ts'
 import { editIn } from '../files/line-map.ts'
-import { findCall } from '../run/find-call.ts'
+import { findCall } from '../run/calls/find-call.ts'
 
 /** File contents by hash: stored when a change replaced them or a command left them, else rebuilt from the call that wrote them. */
 export class FileContents {

@@ -4,7 +4,7 @@ import { findResult, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findTask } from '../../store/rows/tasks.ts'
 import type { Reading } from '../../store/store.ts'
-import { findCall } from '../run/find-call.ts'
+import { findCall } from '../run/calls/find-call.ts'
 import { inputsOf } from '../run/run-inputs.ts'
 
 /**

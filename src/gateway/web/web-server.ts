@@ -14,18 +14,17 @@ import { cookieName, credentialOf } from './credential.ts'
 import { builtPage, sendPage } from './page-files.ts'
 import { setPageHeaders } from './page-headers.ts'
 import { prometheusText, type ServerMetrics } from './prometheus.ts'
-import { callerAddress, type Rate, RateLimits } from './rate-limits.ts'
+import { callerAddress, RateLimits } from './rate-limits.ts'
 import { Readiness } from './readiness.ts'
 import { ServerCounts } from './server-counts.ts'
 import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
 
-const defaultHeadersTimeout: Millis = 5_000
+/** Time in which the headers of a request must have come. */
+const headersTimeout: Millis = 5_000
 const maxConnections = 4096
 const maxHeaderSize = 16 * 1024
 /** Ports that are tried after the preferred one, before any free one is taken. */
 const nearbyPorts = 9
-/** Unknown tokens and codes per address: guessing 256 bits is hopeless, and must not keep the database busy either. */
-const maxFailures = { burst: 20, perSecond: 1 / 3 }
 
 /** Where and how to listen. */
 export interface WebSettings {
@@ -39,10 +38,8 @@ export interface WebSettings {
   /** The owner wants an address that others reach, without TLS. */
   allowPlain: boolean
   requestsPerSecond: number
-  /** Time in which the headers of a request must have come. */
-  headersTimeout?: Millis
-  /** Wrong tokens and codes that an address may send. */
-  failures?: Rate
+  /** Wrong tokens and codes of an address: guessing 256 bits is hopeless, and must not keep the database busy either. */
+  failuresPerMinute: number
   home: HomeFacts
   /** Folder of the built page, if it is another than the package's. */
   pageFolder?: string
@@ -57,7 +54,7 @@ interface WebServer {
 /** Serves the page and the routes over TCP. Every request is admitted by its headers before a byte of its body is read. */
 export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings: WebSettings): Promise<WebServer> {
   assertSafeBind(settings)
-  const { tls, headersTimeout = defaultHeadersTimeout } = settings
+  const { tls } = settings
   const options = { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: 1000, keepAliveTimeout: 5_000 }
   const server = tls
     ? createTlsServer({ ...options, ...tls, maxHeaderSize })
@@ -83,7 +80,7 @@ export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings
   }
 }
 
-interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'failures' | 'pageFolder' | 'home'> {
+interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'failuresPerMinute' | 'pageFolder' | 'home'> {
   hosts: OwnHosts
   cookie: string
 }
@@ -104,7 +101,10 @@ class Door {
     const { requestsPerSecond: perSecond, cookie, hosts } = settings
     this.#context = context
     this.#settings = settings
-    this.#failures = new RateLimits(settings.failures ?? maxFailures, context.clock)
+    this.#failures = new RateLimits(
+      { burst: settings.failuresPerMinute, perSecond: settings.failuresPerMinute / 60 },
+      context.clock,
+    )
     this.#readiness = new Readiness(context.heddle, context.clock)
     this.#counts = new ServerCounts(context.hub)
     this.#requests = new RateLimits({ burst: 2 * perSecond, perSecond }, context.clock)

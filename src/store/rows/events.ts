@@ -13,15 +13,10 @@ const floorKey = 'events_floor'
 
 const beginning: Position = { xid: '0', seq: 0 }
 
-/** Adds an event in the transaction of the change; followers see it after COMMIT. */
+/** Adds an event in the transaction of the change; followers see it after COMMIT. All of a transaction are stored together. */
 export async function recordEvent(tx: Tx, event: NewEvent): Promise<void> {
-  recordEvents(tx, [event])
-}
-
-/** Adds several, in this order. */
-export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
-  for (const insert of inserts(events.map(columnsOf))) tx.send(insert)
-  if (events.length > 0) tx.hint('events')
+  tx.sendLast(inserts, [columnsOf(event)])
+  tx.hint('events')
 }
 
 function columnsOf({ at, kind, subject, payload, scope }: NewEvent): EventColumns {

@@ -3,7 +3,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { ConstraintViolated } from '../failures.ts'
-import { statement } from '../statement.ts'
+import { statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
@@ -22,6 +22,11 @@ export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | nu
       throw new HeddleError('key_taken', `"${dedupeKey}" was delivered before`, 'nothing needs to be done')
     throw error
   }
+}
+
+/** Inserts the first items of new sessions. */
+export function insertFirstItems(tx: Tx, items: readonly InboxItem[]): void {
+  for (const query of insertFirst(items.map((item) => ({ ...itemRow(item), dedupe_key: null })))) tx.send(query)
 }
 
 export async function findItem(rows: Reading, id: string): Promise<InboxItem | undefined> {
@@ -113,26 +118,30 @@ export async function consumeItems(tx: Tx, runId: string, turnId: string): Promi
   tx.send(consume({ runId, turnId }))
 }
 
+const columnsOf = (row: InboxRow) => ({
+  id: row.id,
+  session_id: row.session_id,
+  kind: row.kind,
+  payload_json: row.payload_json,
+  source: row.source,
+  integrity: row.integrity,
+  sources_json: row.sources_json,
+  wake: row.wake,
+  dedupe_key: row.dedupe_key,
+  root_run_id: row.root_run_id,
+  run_id: row.run_id,
+  consumed_by_turn: row.consumed_by_turn,
+  created_at: row.created_at,
+  result_id: row.result_id,
+  outer_ref: row.outer_ref,
+  principal: row.principal,
+})
+
 const insert = statement((db, row: InboxRow) =>
   db
     .insertInto('inbox')
     .values({
-      id: row.id,
-      session_id: row.session_id,
-      kind: row.kind,
-      payload_json: row.payload_json,
-      source: row.source,
-      integrity: row.integrity,
-      sources_json: row.sources_json,
-      wake: row.wake,
-      dedupe_key: row.dedupe_key,
-      root_run_id: row.root_run_id,
-      run_id: row.run_id,
-      consumed_by_turn: row.consumed_by_turn,
-      created_at: row.created_at,
-      result_id: row.result_id,
-      outer_ref: row.outer_ref,
-      principal: row.principal,
+      ...columnsOf(row),
       seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
                       WHERE before.session_id = ${row.session_id} AND before.consumed_by_turn IS NULL)`,
     })
@@ -141,6 +150,10 @@ const insert = statement((db, row: InboxRow) =>
       sql<number>`CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ${row.session_id}
                                     AND runs.finished_at IS NULL) THEN 1 ELSE 0 END`.as('has_run'),
     ),
+)
+
+const insertFirst = statementOfRows((db, rows: InboxRow[]) =>
+  db.insertInto('inbox').values(rows.map((row) => ({ ...columnsOf(row), seq: sql.lit(1) }))),
 )
 
 const byId = statement((db, arg: { id: string }) => db.selectFrom('inbox').selectAll().where('id', '=', arg.id))

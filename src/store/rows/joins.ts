@@ -4,16 +4,8 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 
-/** "Wake this session when all of these have ended." */
-interface Join {
-  id: string
-  sessionId: string
-  rootRunId: string
-  firedAt: Millis | null
-}
-
 /**
- * Opens a join over all children of a run, or some of them; sessions that are done already count as done. Tasks are not
+ * Opens a join ("wake this session when all of these have ended") over all children of a run, or some of them; sessions that are done already count as done. Tasks are not
  * joined: their plan wakes the session. The session's row must be locked: that lock guards its joins, too.
  */
 export async function insertJoin(
@@ -37,15 +29,14 @@ export async function insertJoin(
   else for (const runId of only) await tx.run(insertMember({ ...from, runId }))
 }
 
-/** Open join that waits for this session, if any. */
-export async function joinOver(rows: Reading, sessionId: string): Promise<Join | undefined> {
-  const row = await rows.first(over({ sessionId }))
-  return row && { id: row.id, sessionId: row.session_id, rootRunId: row.root_run_id, firedAt: row.fired_at }
-}
-
-/** Marks a session as done for the join that waits for it. */
-export async function finishMember(tx: Tx, sessionId: string, at: Millis): Promise<void> {
-  await tx.run(doneWith({ sessionId, at }))
+/** Marks a session as done for the join that waits for it, if any; `isMet` tells whether it was the last one. */
+export async function finishMember(
+  tx: Tx,
+  sessionId: string,
+  at: Millis,
+): Promise<{ joinId: string; isMet: boolean } | undefined> {
+  const row = await tx.first(doneWith({ sessionId, at }))
+  return row && { joinId: row.join_id, isMet: row.others === 0 }
 }
 
 /** Whether this session waits for a join. */
@@ -151,21 +142,18 @@ const joinedChildren = statement((db, arg: { parentRunId: string }) =>
     .limit(sql.lit(1)),
 )
 
-const over = statement((db, arg: { sessionId: string }) =>
-  db
-    .selectFrom('join_members')
-    .innerJoin('joins', 'joins.id', 'join_members.join_id')
-    .select(['joins.id', 'joins.session_id', 'joins.root_run_id', 'joins.fired_at'])
-    .where('join_members.session_id', '=', arg.sessionId)
-    .where('join_members.done_at', 'is', null),
-)
-
 const doneWith = statement((db, arg: { sessionId: string; at: number }) =>
   db
     .updateTable('join_members')
     .set({ done_at: arg.at })
     .where('session_id', '=', arg.sessionId)
-    .where('done_at', 'is', null),
+    .where('done_at', 'is', null)
+    .returning('join_id')
+    .returning(
+      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM join_members AS other WHERE other.join_id = join_members.join_id
+                                      AND other.done_at IS NULL AND other.session_id <> ${arg.sessionId})
+                       THEN 1 ELSE 0 END`.as('others'),
+    ),
 )
 
 const openIn = statement((db, arg: { sessionId: string }) =>

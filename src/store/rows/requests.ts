@@ -63,6 +63,21 @@ type StateRow = { [K in keyof RunRow]: RunRow[K] | null } & {
   has_plans: number
 }
 
+/** Whether a request has an unfinished run. */
+export async function hasUnfinished(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(unfinished({ rootRunId }))) !== undefined
+}
+
+/** Whether a request has an unfinished run that does not wait for an approval or a budget. */
+export async function hasActiveRun(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(activeRun({ rootRunId }))) !== undefined
+}
+
+/** Number of a request's runs that wait for a retry. */
+export async function countRetrying(rows: Reading, rootRunId: string): Promise<number> {
+  return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
+}
+
 const state = statement((db, arg: { itemId: string }) =>
   raw<StateRow>(
     db,
@@ -100,4 +115,31 @@ const answeredBy = statement((db, arg: { runId: string; rootRunId: string; sessi
     sql`SELECT threads.*, turns.* FROM threads JOIN turns ON turns.id = threads.turn_id
         WHERE threads.turn_id IN (${answers(arg)}) ORDER BY threads.depth`,
   ),
+)
+
+const activeRun = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('finished_at', 'is', null)
+    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), sql<boolean>`waiting_for NOT IN ('approval', 'budget')`]))
+    .limit(sql.lit(1)),
+)
+
+const retrying = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('waiting_for', '=', sql.lit('retry')),
+)
+
+const unfinished = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('finished_at', 'is', null)
+    .limit(sql.lit(1)),
 )

@@ -4,7 +4,7 @@ import type { Label } from '../../domain/label.ts'
 import { type Outcome, type Run, type RunError, type RunState, statesBefore, type Wait } from '../../domain/run.ts'
 import type { Builder } from '../dialect.ts'
 import { TransactionMisuse } from '../failures.ts'
-import { type Query, statement } from '../statement.ts'
+import { type Query, statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { claimColumns, optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
@@ -17,8 +17,12 @@ export interface Claim {
 }
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
-  tx.send(insert(runRow(run)))
-  if (run.options.deadline !== undefined) tx.hint('due')
+  insertRuns(tx, [run])
+}
+
+export function insertRuns(tx: Tx, runs: readonly Run[]): void {
+  for (const query of inserts(runs.map(runRow))) tx.send(query)
+  if (runs.some(({ options }) => options.deadline !== undefined)) tx.hint('due')
 }
 
 /** The session that a run works in. */
@@ -90,6 +94,12 @@ export async function advanceRun(
   return row && { cancelReason: row.cancel_reason }
 }
 
+/** The same, and returns the run as it is stored now. */
+export async function advanceCaller(tx: Tx, claim: Claim, activeMs: Millis): Promise<Run | undefined> {
+  const row = await tx.first(progressOfCaller({ ...claim, activeMs }))
+  return row && runFrom(row)
+}
+
 /** Assigns a queued run, whose row is locked, to an owner with its final settings; the new epoch fences off earlier claims. */
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
   const { id, agent, modelRequested: model } = run
@@ -117,17 +127,23 @@ export async function finishRun(tx: Tx, id: string, end: RunFinish): Promise<voi
   await move(tx, id, end.state, finish[end.state](endedRow(id, end)))
 }
 
-/**
- * Ends the run of a claim and returns the cancel reason. Undefined when another owner has the run or it has ended: the
- * caller must not write then.
- */
+/** What the end of a run finds. */
+export interface FinishedClaim {
+  cancelReason: string | null
+  /** Whether any run is queued. */
+  isAnyQueued: boolean
+  /** Whether its request answers a fire of a job that is not over. */
+  hasOpenFire: boolean
+}
+
+/** Ends the run of a claim. Undefined when another owner has the run or it has ended: the caller must not write then. */
 export async function finishClaim(
   tx: Tx,
   { runId, ownerId, epoch }: Claim,
   end: RunFinish,
-): Promise<{ cancelReason: string | null } | undefined> {
+): Promise<FinishedClaim | undefined> {
   const row = await tx.first(finishClaimed({ ...endedRow(runId, end), ownerId, epoch }))
-  return row && { cancelReason: row.cancel_reason }
+  return row && { cancelReason: row.cancel_reason, isAnyQueued: row.queued === 1, hasOpenFire: row.fires === 1 }
 }
 
 function endedRow(id: string, { state, error, activeMs, label, at }: RunFinish): EndedRow {
@@ -204,64 +220,51 @@ export async function runsOf(
   return (await rows.all(query)).map(runFrom)
 }
 
-/** Whether a request has an unfinished run. */
-export async function hasUnfinished(rows: Reading, rootRunId: string): Promise<boolean> {
-  return (await rows.first(unfinished({ rootRunId }))) !== undefined
-}
-
-/** Whether a request has an unfinished run that does not wait for an approval or a budget. */
-export async function hasActiveRun(rows: Reading, rootRunId: string): Promise<boolean> {
-  return (await rows.first(activeRun({ rootRunId }))) !== undefined
-}
-
-/** Number of a request's runs that wait for a retry. */
-export async function countRetrying(rows: Reading, rootRunId: string): Promise<number> {
-  return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
-}
-
-const insert = statement((db, row: RunRow) =>
-  db.insertInto('runs').values({
-    id: row.id,
-    kind: row.kind,
-    state: row.state,
-    session_id: row.session_id,
-    created_at: row.created_at,
-    finished_at: row.finished_at,
-    via: row.via,
-    lane: row.lane,
-    root_run_id: row.root_run_id,
-    parent_run_id: row.parent_run_id,
-    depth: row.depth,
-    tool_call_id: row.tool_call_id,
-    requester_session_id: row.requester_session_id,
-    agent: row.agent,
-    model_requested: row.model_requested,
-    options_json: row.options_json,
-    priority: row.priority,
-    requested_at: row.requested_at,
-    owner_id: row.owner_id,
-    epoch: row.epoch,
-    crashes: row.crashes,
-    tries: row.tries,
-    active_ms: row.active_ms,
-    deadline: row.deadline,
-    waiting_for: row.waiting_for,
-    wake_at: row.wake_at,
-    cancel_reason: row.cancel_reason,
-    effective_tools_json: row.effective_tools_json,
-    ceiling_json: row.ceiling_json,
-    integrity: row.integrity,
-    sources_json: row.sources_json,
-    error_json: row.error_json,
-    task_id: row.task_id,
-    principal: row.principal,
-    title: row.title,
-    cleanup: row.cleanup,
-    share_mode: row.share_mode,
-    profile_id: row.profile_id,
-    profile_version: row.profile_version,
-    model_clamp_json: row.model_clamp_json,
-  }),
+const inserts = statementOfRows((db, rows: RunRow[]) =>
+  db.insertInto('runs').values(
+    rows.map((row) => ({
+      id: row.id,
+      kind: row.kind,
+      state: row.state,
+      session_id: row.session_id,
+      created_at: row.created_at,
+      finished_at: row.finished_at,
+      via: row.via,
+      lane: row.lane,
+      root_run_id: row.root_run_id,
+      parent_run_id: row.parent_run_id,
+      depth: row.depth,
+      tool_call_id: row.tool_call_id,
+      requester_session_id: row.requester_session_id,
+      agent: row.agent,
+      model_requested: row.model_requested,
+      options_json: row.options_json,
+      priority: row.priority,
+      requested_at: row.requested_at,
+      owner_id: row.owner_id,
+      epoch: row.epoch,
+      crashes: row.crashes,
+      tries: row.tries,
+      active_ms: row.active_ms,
+      deadline: row.deadline,
+      waiting_for: row.waiting_for,
+      wake_at: row.wake_at,
+      cancel_reason: row.cancel_reason,
+      effective_tools_json: row.effective_tools_json,
+      ceiling_json: row.ceiling_json,
+      integrity: row.integrity,
+      sources_json: row.sources_json,
+      error_json: row.error_json,
+      task_id: row.task_id,
+      principal: row.principal,
+      title: row.title,
+      cleanup: row.cleanup,
+      share_mode: row.share_mode,
+      profile_id: row.profile_id,
+      profile_version: row.profile_version,
+      model_clamp_json: row.model_clamp_json,
+    })),
+  ),
 )
 
 const byId = statement((db, arg: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', arg.id))
@@ -282,33 +285,6 @@ const liveOf = statement((db, arg: { sessionId: string }) =>
   db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
 )
 
-const activeRun = statement((db, arg: { rootRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select('id')
-    .where('root_run_id', '=', arg.rootRunId)
-    .where('finished_at', 'is', null)
-    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), sql<boolean>`waiting_for NOT IN ('approval', 'budget')`]))
-    .limit(sql.lit(1)),
-)
-
-const retrying = statement((db, arg: { rootRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select(sql<number>`count(*)`.as('count'))
-    .where('root_run_id', '=', arg.rootRunId)
-    .where('waiting_for', '=', sql.lit('retry')),
-)
-
-const unfinished = statement((db, arg: { rootRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select('id')
-    .where('root_run_id', '=', arg.rootRunId)
-    .where('finished_at', 'is', null)
-    .limit(sql.lit(1)),
-)
-
 const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
   db
     .updateTable('runs')
@@ -318,9 +294,10 @@ const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
     .where('epoch', '=', arg.epoch)
     .returning('cancel_reason')
 const fence = statement(ofClaim)
-const progress = statement((db, arg: Claim & { activeMs: number }) =>
-  ofClaim(db, arg).set({ crashes: 0, crashes_alone: 0, tries: 0 }),
-)
+const advanced = (db: Builder, arg: Claim & { activeMs: number }) =>
+  ofClaim(db, arg).set({ crashes: 0, crashes_alone: 0, tries: 0 })
+const progress = statement(advanced)
+const progressOfCaller = statement((db, arg: Claim & { activeMs: number }) => advanced(db, arg).returningAll())
 
 interface Assignment extends ReturnType<typeof optionColumns>, ReturnType<typeof claimColumns> {
   id: string
@@ -386,7 +363,17 @@ const finishAs = (outcome: Outcome) =>
 
 // A run has an owner exactly while it runs, and that may end in any way.
 const finishClaimed = statement((db, arg: EndedRow & { ownerId: string; epoch: number }) =>
-  end(db, arg).where('owner_id', '=', arg.ownerId).where('epoch', '=', arg.epoch).returning('cancel_reason'),
+  end(db, arg)
+    .where('owner_id', '=', arg.ownerId)
+    .where('epoch', '=', arg.epoch)
+    .returning('cancel_reason')
+    .returning([
+      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM runs AS other WHERE other.state = 'queued') THEN 1 ELSE 0 END`.as(
+        'queued',
+      ),
+      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM cron_fires WHERE cron_fires.root_run_id = runs.root_run_id
+                                      AND cron_fires.status IS NULL) THEN 1 ELSE 0 END`.as('fires'),
+    ]),
 )
 const finish = {
   completed: finishAs('completed'),

@@ -5,9 +5,10 @@ import { HeddleError } from '../../domain/errors.ts'
 import { firstIdAt } from '../../domain/id.ts'
 import type { Session, SessionKind } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
+import type { Builder } from '../dialect.ts'
 import { ConstraintViolated } from '../failures.ts'
 import { raw } from '../raw.ts'
-import { statement } from '../statement.ts'
+import { statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import type { OwnedBy } from './access/own-sessions.ts'
@@ -25,6 +26,16 @@ export async function insertSession(tx: Tx, session: Session): Promise<void> {
     if (error instanceof ConstraintViolated && error.constraint === 'unique') throw labelTaken(session.label)
     throw error
   }
+}
+
+/** Inserts sessions whose labels no other can have, with the segments that they will write. */
+export function insertNewSessions(
+  tx: Tx,
+  sessions: readonly { session: Session; below: { segmentId: string; depth: number } | null }[],
+): void {
+  const segments = sessions.map(({ session, below }) => segmentRow({ id: session.segmentId, below }))
+  for (const query of insertSegments(segments)) tx.send(query)
+  for (const query of insertSessions(sessions.map(({ session }) => sessionRow(session)))) tx.send(query)
 }
 
 /** Locks a session's row; required for moving its head. */
@@ -49,8 +60,15 @@ export async function lockSessionByLabel(tx: Tx, folder: string, label: string):
   return row && sessionFrom(row)
 }
 
-export async function moveHead(tx: Tx, session: Session, headTurnId: string, now: number): Promise<void> {
-  tx.send(setHead({ id: session.id, headTurnId, now }))
+/** Moves a session's head. `tidyAt` is when the session shall be tidied up, if this is its last turn. */
+export async function moveHead(
+  tx: Tx,
+  { id }: Session,
+  to: { headTurnId: string; now: Millis; tidyAt?: Millis | undefined },
+): Promise<void> {
+  const { headTurnId, now, tidyAt } = to
+  tx.send(tidyAt === undefined ? setHead({ id, headTurnId, now }) : setLastHead({ id, headTurnId, now, tidyAt }))
+  if (tidyAt !== undefined) tx.hint('due')
 }
 
 export async function findSessions(
@@ -174,13 +192,11 @@ export async function insertSegment(
   tx: Tx,
   segment: { id: string; below: { segmentId: string; depth: number } | null },
 ): Promise<void> {
-  await tx.run(
-    insertSegmentRow({
-      id: segment.id,
-      parentId: segment.below?.segmentId ?? null,
-      forkDepth: segment.below?.depth ?? 0,
-    }),
-  )
+  for (const query of insertSegments([segmentRow(segment)])) tx.send(query)
+}
+
+function segmentRow({ id, below }: Parameters<typeof insertSegment>[1]): Tables['segments'] {
+  return { id, parent_id: below?.segmentId ?? null, fork_depth: below?.depth ?? 0 }
 }
 
 function labelTaken(label: string): HeddleError {
@@ -238,12 +254,43 @@ const pointing = statement((db, arg: { segmentId: string; depth: number; turnId:
   ),
 )
 
-const setHead = statement((db, arg: { id: string; headTurnId: string; now: number }) =>
-  db.updateTable('sessions').set({ head_turn_id: arg.headTurnId, updated_at: arg.now }).where('id', '=', arg.id),
+interface NewHead {
+  id: string
+  headTurnId: string
+  now: number
+}
+
+const headOf = (db: Builder, arg: NewHead) =>
+  db.updateTable('sessions').set({ head_turn_id: arg.headTurnId, updated_at: arg.now }).where('id', '=', arg.id)
+const setHead = statement(headOf)
+const setLastHead = statement((db, arg: NewHead & { tidyAt: number }) => headOf(db, arg).set({ tidy_at: arg.tidyAt }))
+
+const insertSegments = statementOfRows((db, rows: Tables['segments'][]) =>
+  db
+    .insertInto('segments')
+    .values(rows.map((row) => ({ id: row.id, parent_id: row.parent_id, fork_depth: row.fork_depth }))),
 )
 
-const insertSegmentRow = statement((db, arg: { id: string; parentId: string | null; forkDepth: number }) =>
-  db.insertInto('segments').values({ id: arg.id, parent_id: arg.parentId, fork_depth: arg.forkDepth }),
+const insertSessions = statementOfRows((db, rows: SessionRow[]) =>
+  db.insertInto('sessions').values(
+    rows.map((row) => ({
+      id: row.id,
+      folder: row.folder,
+      label: row.label,
+      segment_id: row.segment_id,
+      head_turn_id: row.head_turn_id,
+      updated_at: row.updated_at,
+      archived_at: row.archived_at,
+      principal_id: row.principal_id,
+      kind: row.kind,
+      narrates_id: row.narrates_id,
+      tidy_at: row.tidy_at,
+      removed_at: row.removed_at,
+      persona_id: row.persona_id,
+      system_prompt_hash: row.system_prompt_hash,
+      bound_by_json: row.bound_by_json,
+    })),
+  ),
 )
 
 function sessionRow(session: Session): SessionRow {

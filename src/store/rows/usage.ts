@@ -4,7 +4,7 @@ import { type CostState, type Spending, spendingOf } from '../../domain/spending
 import type { Usage } from '../../domain/turn.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
-import { statement } from '../statement.ts'
+import { statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { OwnedBy } from './access/own-sessions.ts'
 import type { RequestSpending } from './request-totals.ts'
@@ -25,19 +25,24 @@ export async function takeDayLock(tx: Tx): Promise<void> {
 
 /** Reserves the max cost of a call before it is made. */
 export async function reserveUsage(tx: Tx, call: ModelCall, max: Usage, at: Millis): Promise<void> {
-  tx.send(
-    reserve({
-      runId: call.runId,
-      call: call.call,
-      rootRunId: call.rootRunId,
-      model: call.model,
-      input: max.inputTokens,
-      output: max.outputTokens,
-      cost: max.costUsd,
-      at,
-      principal: call.principal,
-    }),
-  )
+  for (const query of reserves([reservationOf(call, max, at)])) tx.send(query)
+}
+
+/** The same at the end of the transaction, which reads no usage before that. */
+export function reserveUsageLast(tx: Tx, call: ModelCall, max: Usage, at: Millis): void {
+  tx.sendLast(reserves, [reservationOf(call, max, at)])
+}
+
+interface Reservation extends ModelCall {
+  input: number
+  output: number
+  cost: number
+  at: number
+}
+
+function reservationOf({ runId, call, rootRunId, model, principal }: ModelCall, max: Usage, at: Millis): Reservation {
+  const { inputTokens: input, outputTokens: output, costUsd: cost } = max
+  return { runId, call, rootRunId, model, principal, input, output, cost, at }
 }
 
 /** Records an ended call that had no reservation. */
@@ -174,34 +179,22 @@ const ofPrincipalSince = statement((db, arg: { since: number; principal: string 
     .where('at', '>=', arg.since),
 )
 
-const reserve = statement(
-  (
-    db,
-    arg: {
-      runId: string
-      call: number
-      rootRunId: string
-      model: string
-      input: number
-      output: number
-      cost: number
-      at: number
-      principal: string
-    },
-  ) =>
-    db.insertInto('usage').values({
+const reserves = statementOfRows((db, rows: Reservation[]) =>
+  db.insertInto('usage').values(
+    rows.map((arg) => ({
       run_id: arg.runId,
       call: arg.call,
       root_run_id: arg.rootRunId,
       model: arg.model,
-      state: 'reserved',
+      state: 'reserved' as const,
       input_tokens: arg.input,
       output_tokens: arg.output,
       cached_tokens: 0,
       cost_usd: arg.cost,
       at: arg.at,
       principal: arg.principal,
-    }),
+    })),
+  ),
 )
 
 const settle = statement(

@@ -112,6 +112,7 @@ export class SqliteWriter {
     const tx = new Transaction(job.area, sqlite, this.#connection, this.#explain)
     this.#connection.exec('SAVEPOINT body')
     let outcome = await settle(job, tx)
+    if (!('error' in outcome) && !tx.failure && this.#connection.inTransaction) tx.sendRest()
     tx.end()
     if (!('error' in outcome) && tx.failure) outcome = tx.failure
     if (this.#connection.inTransaction) {

@@ -87,7 +87,7 @@ async function writeCompactionTurn(
   const now = engine.clock.now()
   const id = engine.newId()
   const { requested, clamped } = claimed.actor.model
-  return engine.store.write('compact', async (tx) => {
+  return run.commit('compact', async (tx) => {
     const session = await lockSession(tx, claimed.session.id)
     await run.fence(tx)
     const parent = session?.headTurnId ? await findThread(tx, session.headTurnId) : undefined
@@ -118,7 +118,7 @@ async function writeCompactionTurn(
       runId: claimed.run.id,
       timestamp: now,
     })
-    await moveHead(tx, session, id, now)
+    await moveHead(tx, session, { headTurnId: id, now })
     await settleCall(tx, run, last)
     await recordEvent(tx, {
       at: now,

@@ -52,7 +52,10 @@ export class RunPool {
     // A cancel that was requested while an earlier owner had the run.
     if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
     this.#watchTime(claimed, stop, ended.signal)
-    const worker = { signal: stop.signal, leaseAtRisk: () => lease.atRisk, claimant, fileQueue: this.#fileQueue }
+    const worker = {
+      ...{ signal: stop.signal, leaseAtRisk: () => lease.atRisk, claimant, fileQueue: this.#fileQueue },
+      start: (child: ClaimedRun) => this.start(child),
+    }
     let isQueueEmpty = false
     const done = executeRun(this.#engine, claimed, worker)
       .then((after) => {

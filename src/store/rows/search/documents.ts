@@ -4,7 +4,7 @@ import type { Millis } from '../../../domain/clock.ts'
 import { type DocumentKind, documentKinds } from '../../../domain/search.ts'
 import type { Session } from '../../../domain/session.ts'
 import { raw } from '../../raw.ts'
-import { statement } from '../../statement.ts'
+import { statement, statementOfRows } from '../../statement.ts'
 import type { Reading, Tx } from '../../store.ts'
 
 /** Whose a document is, and where it was made. */
@@ -30,7 +30,7 @@ export function ownerIn({ id, principalId, kind }: Session): DocumentOwner | und
 
 /** Adds a document in the transaction that stores its text; its words are indexed later. */
 export async function addDocument(tx: Tx, document: Omit<SearchDocument, 'id'>): Promise<void> {
-  tx.send(insert({ ...document, principal: ownPrincipal(document.principal), indexed: 0 }))
+  tx.sendLast(insertUnindexed, [{ ...document, principal: ownPrincipal(document.principal), indexed: 0 }])
 }
 
 /** Adds a document with its words. */
@@ -129,20 +129,24 @@ function documentFrom(row: DocumentRow): SearchDocument {
   }
 }
 
-const insert = statement(
-  (db, arg: Omit<SearchDocument, 'id' | 'principal'> & { principal: string | null; indexed: number }) =>
-    db
-      .insertInto('search_documents')
-      .values({
-        kind: arg.kind,
-        ref: arg.ref,
-        run_id: arg.runId,
-        session_id: arg.sessionId,
-        principal: arg.principal,
-        at: arg.at,
-        indexed: arg.indexed,
-      })
-      .returning('id'),
+type NewDocument = Omit<SearchDocument, 'id' | 'principal'> & { principal: string | null; indexed: number }
+
+const columnsOf = (arg: NewDocument) => ({
+  kind: arg.kind,
+  ref: arg.ref,
+  run_id: arg.runId,
+  session_id: arg.sessionId,
+  principal: arg.principal,
+  at: arg.at,
+  indexed: arg.indexed,
+})
+
+const insert = statement((db, arg: NewDocument) =>
+  db.insertInto('search_documents').values(columnsOf(arg)).returning('id'),
+)
+
+const insertUnindexed = statementOfRows((db, rows: NewDocument[]) =>
+  db.insertInto('search_documents').values(rows.map(columnsOf)),
 )
 
 const newestUnindexed = statement((db, arg: { limit: number }, { lockFreeRows }) =>

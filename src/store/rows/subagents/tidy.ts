@@ -6,19 +6,24 @@ import type { Reading, Tx } from '../../store.ts'
 import { runFrom } from '../run-rows.ts'
 
 /**
- * Sets the moment at which an ended sub-agent's session is archived. One whose transcript shall be deleted waits for its
+ * The moment at which an ended sub-agent's session is archived. One whose transcript shall be deleted waits for its
  * result to be read; no requester is told of an isolated one's, so that it can go at once.
  */
+export function tidyMoment({ subagent }: Pick<Run, 'subagent'>, now: Millis, archiveAfter: Millis): Millis | undefined {
+  if (subagent?.cleanup === 'delete') return subagent.shareMode === 'isolated' ? now : undefined
+  return !subagent || archiveAfter === 0 ? undefined : now + archiveAfter
+}
+
+/** Sets that moment. */
 export async function scheduleTidy(
   tx: Tx,
-  { sessionId, subagent }: Pick<Run, 'sessionId' | 'subagent'>,
+  run: Pick<Run, 'sessionId' | 'subagent'>,
   now: Millis,
   archiveAfter: Millis,
 ): Promise<void> {
-  const isDeleted = subagent?.cleanup === 'delete'
-  if (isDeleted && subagent.shareMode !== 'isolated') return
-  if (!isDeleted && archiveAfter === 0) return
-  await tx.run(setTidyAt({ sessionId: sessionId ?? '', at: isDeleted ? now : now + archiveAfter }))
+  const at = tidyMoment(run, now, archiveAfter)
+  if (at === undefined) return
+  await tx.run(setTidyAt({ sessionId: run.sessionId ?? '', at }))
   tx.hint('due')
 }
 

@@ -37,7 +37,7 @@ export default function Chat(): ReactNode {
 function SessionChat({ session, shown }: { session: string; shown: string | undefined }): ReactNode {
   const thread = useThread(session, shown)
   const head = thread.turns.at(-1)?.id
-  const tree = useTree(head)
+  const tree = useTree(session, head)
   const live = useLiveWork(session)
   const [sent, addSent] = useSentInputs(session)
   const marks = useMarks()

@@ -1,14 +1,16 @@
-import type { Clock, Millis } from '../../domain/clock.ts'
-import type { RequestedCall } from '../../domain/model.ts'
-import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
-import { makeCall, type ReadyCall } from '../../tools/call.ts'
-import type { Limits } from '../runtime.ts'
-import type { CallCycle, Journal } from './context/journal.ts'
+import type { Clock, Millis } from '../../../domain/clock.ts'
+import type { RequestedCall } from '../../../domain/model.ts'
+import type { CallContext, ToolOutcome } from '../../../domain/tools/tool.ts'
+import { makeCall, type ReadyCall } from '../../../tools/call.ts'
+import type { Limits } from '../../runtime.ts'
+import type { CallCycle, Journal } from '../context/journal.ts'
 
 const defaultTimeoutMs: Millis = 600_000
 /** Max non-transactional calls of one reply, in total and at a time. */
 const maxCalls = 64
 const maxConcurrent = 8
+/** Max transactional calls of one transaction, so that others do not wait for long. */
+const maxTogether = 32
 /** Number of identical calls with identical answers after which the call is refused, and after which the run ends. */
 const maxRepeats = 5
 const hopelessRepeats = 10
@@ -32,13 +34,20 @@ export async function callWithTimeout(clock: Clock, ready: ReadyCall, context: C
   }
 }
 
+/** How calls are made. */
+interface CallMaker {
+  one(call: ReadyCall): Promise<void>
+  /** Transactional calls, in one transaction. */
+  transactional(calls: readonly ReadyCall[]): Promise<void>
+}
+
 /** Makes calls concurrently, then one by one those whose grant may lapse, then those that must come last. */
-export async function runConcurrently(calls: ReadyCall[], make: (call: ReadyCall) => Promise<void>): Promise<void> {
+export async function runConcurrently(calls: ReadyCall[], make: CallMaker): Promise<void> {
   await together(
     calls.filter(({ tool, grant }) => !tool.runsLast && !grant),
     make,
   )
-  for (const call of calls.filter(({ grant }) => grant)) await make(call)
+  for (const call of calls.filter(({ grant }) => grant)) await together([call], make)
   await together(
     calls.filter(({ tool }) => tool.runsLast),
     make,
@@ -46,15 +55,33 @@ export async function runConcurrently(calls: ReadyCall[], make: (call: ReadyCall
 }
 
 /** Makes calls concurrently, non-transactional ones up to `maxConcurrent`. Throws the first error once all have finished. */
-async function together(calls: ReadyCall[], make: (call: ReadyCall) => Promise<void>): Promise<void> {
+async function together(calls: ReadyCall[], make: CallMaker): Promise<void> {
   const waiting = calls.filter(({ tool }) => tool.effect !== 'transactional')
   const lane = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) await make(next)
+    for (let next = waiting.shift(); next; next = waiting.shift()) await make.one(next)
   }
-  const rows = calls.filter(({ tool }) => tool.effect === 'transactional').map(make)
+  const rows = inTransactions(calls).map((group) => make.transactional(group))
   const results = await Promise.allSettled([...rows, ...Array.from({ length: maxConcurrent }, lane)])
   const failed = results.find((result) => result.status === 'rejected')
   if (failed) throw failed.reason
+}
+
+/** Transactional calls, grouped by the transactions that make them. Those that lock sessions first are made alone. */
+function inTransactions(calls: readonly ReadyCall[]): ReadyCall[][] {
+  const groups: ReadyCall[][] = []
+  let open: ReadyCall[] = []
+  for (const call of calls) {
+    if (call.tool.effect !== 'transactional') continue
+    if (call.tool.guarded) groups.push([call])
+    else {
+      if (open.length % maxTogether === 0) {
+        open = []
+        groups.push(open)
+      }
+      open.push(call)
+    }
+  }
+  return groups
 }
 
 /** Refuses a call that exceeds a limit: too many calls in the reply, too many agents in the turn, or a repeated call. */
