@@ -18,7 +18,7 @@ export function withExpected(body: unknown, c: HttpContext): unknown {
 }
 
 /** Whether a change was refused because another one was faster. */
-export function isStale(error: unknown): error is HeddleError {
+export function isOutdatedChange(error: unknown): error is HeddleError {
   return error instanceof HeddleError && error.code === 'changed_meanwhile'
 }
 
