@@ -110,9 +110,14 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     expect(model.requests[1]?.messages.slice(-2).map(({ content }) => content)).toEqual(['pushed', 'seen'])
   })
 
-  test('goes on when the answer comes before it has begun to wait', async () => {
-    const model = scriptedModel([calling('push'), { text: 'done' }])
-    under = await newEngine(database, model, { tools: [push], ask: ['push'] })
+  test('goes on when the answer comes before it has begun to wait, because another call of its reply was made', async () => {
+    const calls = [
+      { name: 'look', input: {} },
+      { name: 'push', input: { to: 'origin' } },
+    ]
+    const model = scriptedModel([{ calls }, { text: 'done' }])
+    const look = testTool('look', 'pure', () => 'seen')
+    under = await newEngine(database, model, { tools: [push, look], ask: ['push'] })
     const { store } = under.runtime
     under.engine.store = {
       ...store,
