@@ -111,12 +111,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
   })
 
   test('goes on when the answer comes before it has begun to wait, because another call of its reply was made', async () => {
-    const calls = [
-      { name: 'look', input: {} },
-      { name: 'push', input: { to: 'origin' } },
-    ]
-    const model = scriptedModel([{ calls }, { text: 'done' }])
-    const look = testTool('look', 'pure', () => 'seen')
+    const model = scriptedModel([calling('push', 'look'), { text: 'done' }])
     under = await newEngine(database, model, { tools: [push, look], ask: ['push'] })
     const { store } = under.runtime
     under.engine.store = {
