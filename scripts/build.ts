@@ -12,12 +12,24 @@ const to = join(root, 'dist')
 /** What is started or imported by its path. */
 const entries = ['index', 'testing', 'cli/main', 'tools/files/file-thread']
 
-/** The thread's program; what every command needs; what one needs that opens the home; and what several commands need. */
+/** Commands of the owner, who changes settings and agents: they load much besides the engine. */
+const ownerCommands = ['agents', 'agents/*', 'daemon/open', 'git', 'models', 'models/*', 'set-up'].map(
+  (name) => `cli/commands/${name}`,
+)
+
+/** The thread's program; what every command needs; what one needs that asks a daemon, or that opens the home; and what several commands need. */
 const shared = {
   files: ['tools/files/file-thread.ts'],
-  base: ['cli/main.ts', 'cli/context.ts', 'gateway/client.ts'],
+  base: [
+    'cli/main.ts',
+    'cli/context.ts',
+    'gateway/daemon-request.ts',
+    ...sourcesIn(['{api,commands,domain,home}/**/*']),
+  ],
+  client: ['gateway/client.ts'],
   engine: ['app/app.ts'],
-  pages: globSync('cli/commands/**/*.ts', { cwd: from }),
+  pages: sourcesIn(['cli/commands/**/*']).filter((file) => !sourcesIn(ownerCommands).includes(file)),
+  owner: sourcesIn(ownerCommands),
 }
 
 rmSync(to, { recursive: true, force: true })
@@ -27,6 +39,13 @@ cpSync(from, to, { recursive: true, filter: (path) => statSync(path).isDirectory
 const programs = Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`]))
 await bundle({ programs, directory: to, shared })
 await buildWeb(join(to, 'web'))
+
+function sourcesIn(names: string[]): string[] {
+  return globSync(
+    names.map((name) => `${name}.ts`),
+    { cwd: from },
+  )
+}
 
 /** Programs that use the package are checked against these. */
 function declareTypes(): void {

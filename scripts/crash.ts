@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
+import { chooseCycles, secondKills, singleKills, soonerKill } from '../test/crash/choice.ts'
 import { type Cycle, type CycleResult, type Mode, modes } from '../test/crash/cycle.ts'
 import { type Ground, layGround } from '../test/crash/fixture.ts'
 import { type Figures, Lanes } from '../test/crash/lanes.ts'
-import { mixed, oneOfEachFirst, placesOf, spread } from '../test/crash/places.ts'
 import { canPair, crashScenarios } from '../test/crash/scenarios.ts'
 import { startPostgres } from '../test/setup/postgres.ts'
 
@@ -12,7 +12,7 @@ const usage = `npm run crash -- [options]
   --scenario NAME   ${crashScenarios.join(', ')}
   --mode MODE       ${modes.join(', ')}
   --database NAME   sqlite, postgres
-  --cycles N        so many on each database: second kills until it is enough, or a spread choice where it is less
+  --cycles N        so many kills on each database, at every point first; a fifth of them again during the recovery
   --minutes N       begins nothing more after so many on each database
   --lanes N         cycles side by side
   --json            figures as JSON`
@@ -30,6 +30,9 @@ const { values } = parseArgs({
 // On PostgreSQL most of a cycle is waiting for a lease to pass.
 const defaultLanes = { sqlite: 4, postgres: 10 }
 const everyThird = 3
+const singleShare = 0.8
+/** Below this share of killed cycles the loop has proved too little. */
+const leastShare = 0.75
 
 const chosen = crashScenarios.filter((name) => values.scenario?.includes(name) ?? true)
 const chosenModes = modes.filter((mode) => values.mode?.includes(mode) ?? true)
@@ -47,7 +50,15 @@ for (const name of databases) {
 }
 if (values.json) console.log(JSON.stringify(figures))
 else for (const [name, found] of Object.entries(figures)) console.log(name, found)
-process.exit(Object.values(figures).some(({ failed }) => failed > 0) ? 1 : 0)
+const found = Object.entries(figures)
+for (const [name, { cycles, cyclesKilled, neverHit, notPassed }] of found) {
+  console.error(`${name}: ${cyclesKilled} of ${cycles} cycles killed where they were to be`)
+  if (neverHit.length > 0) console.error(`  points that were passed and never hit: ${neverHit.join(', ')}`)
+  if (notPassed.length > 0) console.error(`  points that no scenario passes: ${notPassed.join(', ')}`)
+}
+const isTooLittle = found.some(([, { cycles, cyclesKilled }]) => cyclesKilled < cycles * leastShare)
+if (isTooLittle) console.error(`too few cycles were killed: at least ${leastShare} of them must be`)
+process.exit(isTooLittle || found.some(([, { failed }]) => failed > 0) ? 1 : 0)
 
 async function onPostgres(use: (url: string) => Promise<void>): Promise<void> {
   const given = process.env['HEDDLE_TEST_POSTGRES']
@@ -70,51 +81,20 @@ async function crashEverywhere(ground: Ground, name: keyof typeof defaultLanes, 
         .filter((scenario) => mode === 'alone' || canPair(scenario, database))
         .map((scenario): Cycle => ({ scenario, database, mode, at: [] })),
     )
-  const found = await lanes.run(
-    undisturbed(chosenModes.some((mode) => mode !== 'alone' && mode !== 'asleep') ? ['alone', 'first'] : ['alone']),
+  const isPairAsked = chosenModes.some((mode) => mode !== 'alone' && mode !== 'asleep')
+  const singles = singleKills(await lanes.run(undisturbed(isPairAsked ? ['alone', 'first'] : ['alone'])), chosenModes)
+  const killed = await killAt(
+    lanes,
+    chooseCycles(singles, wanted === undefined ? singles.length : wanted * singleShare),
   )
-  const singles = mixed(found.flatMap((result) => placesIn(result)))
-  const left = wanted === undefined ? singles.length : Math.max(0, wanted - lanes.results.length)
-  const killed = (await lanes.run(chooseCycles(singles, left))).filter((result) => result.killed > 0)
-  const seconds = killed.filter(({ cycle }) => cycle.mode === 'alone').map((first) => secondKills(first))
-  if (wanted === undefined) {
-    await lanes.run(seconds.filter((_, at) => at % everyThird === 0).flatMap((kills, at) => rotated(kills, at)))
-  } else {
-    // A little of each first kill, then a little more, until it is enough.
-    for (let round = 0; lanes.results.length < wanted && seconds.length > 0 && !lanes.isOver; round++)
-      await lanes.run(
-        seconds.flatMap((kills, at) => rotated(kills, at + round)).slice(0, wanted - lanes.results.length),
-      )
-  }
+  const seconds = secondKills(killed)
+  await killAt(lanes, chooseCycles(seconds, wanted === undefined ? killed.length / everyThird : wanted - lanes.cycles))
   figures[name] = lanes.figures(modes, chosen)
 }
 
-/** So many of the cycles: a kill at each point by each mode first, the others evenly spread. */
-function chooseCycles(singles: Cycle[], most: number): Cycle[] {
-  const kindOf = ({ mode, at }: Cycle) => `${mode} ${at[0]?.split('#')[0]}`
-  const kinds = new Set(singles.map(kindOf)).size
-  const ordered = oneOfEachFirst(singles, kindOf)
-  return [...ordered.slice(0, Math.min(kinds, most)), ...spread(ordered.slice(kinds), Math.max(0, most - kinds))]
-}
-
-/** Each place of an undisturbed cycle, for every mode that was asked for. */
-function placesIn({ cycle, passes }: CycleResult): Cycle[] {
-  const isPair = cycle.mode === 'first'
-  return chosenModes.flatMap((mode) => {
-    if (mode === 'asleep' && !canPair(cycle.scenario, cycle.database)) return []
-    if (isPair !== (mode === 'first' || mode === 'second')) return []
-    const places = placesOf(mode === 'second' ? passes.second : passes.first)
-    // Whoever is stopped inside a transaction keeps its locks: nobody else can write until it goes on.
-    const possible = mode === 'asleep' ? places.filter((at) => !at.includes('.before_commit')) : places
-    return possible.map((at): Cycle => ({ ...cycle, mode, at: [at] }))
-  })
-}
-
-function secondKills({ cycle, passes }: CycleResult): Cycle[] {
-  return placesOf(passes.recovery).map((at) => ({ ...cycle, at: [...cycle.at, at] }))
-}
-
-function rotated(kills: Cycle[], at: number): Cycle[] {
-  const kill = kills[at % kills.length]
-  return kill ? [kill] : []
+/** What ends before it reaches its place is played again, and dies at an earlier one. */
+async function killAt(lanes: Lanes, cycles: Cycle[]): Promise<CycleResult[]> {
+  const results = await lanes.run(cycles)
+  const sooner = results.flatMap((result) => soonerKill(result) ?? [])
+  return sooner.length === 0 ? results : [...results, ...(await killAt(lanes, sooner))]
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import type { Agent, AgentFormat, AgentSource, AgentStatus } from '../domain/agent.ts'
+import { groupDigits } from '../domain/text/group-digits.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { visible } from '../domain/text/visible.ts'
 import { formatOf, isSkillFile } from './agent-format.ts'
@@ -245,5 +246,5 @@ function oneLine(text: string): string {
 }
 
 function figure(count: number): string {
-  return count.toLocaleString('en')
+  return groupDigits(count)
 }

@@ -39,8 +39,11 @@ export interface TurnApp {
   log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>
   /** The last turns of the path to a session's head or a turn, with their words, oldest first; `next` leads to earlier ones. */
   turnWindow(folder: string, query: PageOptions & { of?: string }): Promise<ListPage<WindowTurn>>
-  /** The newest turns of a folder, or of all, newest first; without a limit 200. */
-  turnTree(query?: PageOptions & { folder?: string; kind?: SessionKind }): Promise<ListPage<TreeTurn>>
+  /**
+   * The newest turns of a folder, or of all, newest first; without a limit 200. `of` names a session of the folder or a turn: only
+   * turns of its tree, with all forks.
+   */
+  turnTree(query?: PageOptions & { folder?: string; kind?: SessionKind; of?: string }): Promise<ListPage<TreeTurn>>
   /** Turns without children, whether a session points at them or not. */
   tips(): Promise<TurnLine[]>
   /** The turns that a model would get as context here. */

@@ -124,7 +124,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const noteFolder = (folder: string) => noteFolders(paths, [folder])
   const own = { userHome: userHomeOf(settings.env), home: paths.home }
   const senders = jobSenders(config, { ...own, env: settings.env, clock })
-  const timezone = config.cron.timezone ?? systemTimezone()
+  const timezone = () => config.cron.timezone ?? systemTimezone()
   const index = searchIndex({ store, clock, protect })
   const worker = new ProcessWorker(engine, {
     ...{ ...settings, runDirectory: paths.run, agents, files, search: index, embedding, senders },

@@ -146,7 +146,7 @@ export function engineOf(
     listAgentsTool(engine),
     ...memoryTools(runtime, { maxMemories: config.memory.most, files: fileSearch }),
     ...narrativeTools(runtime),
-    cronTool(engine, config.cron.timezone ?? systemTimezone()),
+    cronTool(engine, () => config.cron.timezone ?? systemTimezone()),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
   // A tool of ours takes the place of a program's with the same name.

@@ -30,15 +30,15 @@ interface JobAppContext {
   agents: AppAgents
   senders: JobSenders
   /** Time zone of jobs that name none. */
-  timezone: string
+  timezone(): string
   noteFolder(folder: string): void
   caller: Caller
 }
 
 export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
   const { store, clock } = engine
-  const { caller, timezone, noteFolder } = context
-  const spoken = () => ({ now: clock.now(), timezone })
+  const { caller, noteFolder } = context
+  const spoken = () => ({ now: clock.now(), timezone: context.timezone() })
   const author = async () => ({
     principal: caller.text,
     label: await store.read((rows) => senderLabel(rows, caller.principal)),

@@ -48,7 +48,7 @@ export function askFirst(tools: Config['tools'], own: readonly string[]): string
 export function assertPersona({ permissions, defaultModelConfig = {} }: Persona, known: PermissionNames): void {
   assertPermissions(permissions, known)
   const { model, ...settings } = defaultModelConfig
-  const checked = modelSettings.safeParse(settings)
+  const checked = modelSettings().safeParse(settings)
   if (!checked.success) throw badField('defaultModelConfig', checked.error)
   if (model !== undefined) assertModelKnown(model, known)
 }
@@ -62,7 +62,7 @@ export function assertModelKnown(model: string, known: Pick<PermissionNames, 'mo
 
 /** Throws if permissions name a tool or credential that does not exist, or a limit that is none. */
 export function assertPermissions(given: Permissions, known: PermissionNames): void {
-  const checked = permissionsSchema.safeParse(given)
+  const checked = permissionsSchema().safeParse(given)
   if (!checked.success) throw badField('permissions', checked.error)
   const permissions = checked.data
   const [unknown] = unknownTools(permissions.tools, known.tools)

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
 import type { Heddle } from '../api/heddle.ts'
-import { assertConfigFile, loadConfig } from '../config/config.ts'
+import { assertConfigFile, configReader } from '../config/config.ts'
 import { crashAt } from '../domain/crash-points.ts'
 import { UsageError } from '../domain/errors.ts'
-import { type Daemon, findDaemon, remoteDaemon } from '../gateway/client.ts'
+import type { Daemon } from '../gateway/client.ts'
 import { localClient } from '../gateway/local-client.ts'
+import { findSocket } from '../gateway/socket-place.ts'
 import { folderFor } from '../home/folder.ts'
 import { ensureHome, homePaths, resolveHome, userHomeOf } from '../home/home.ts'
 import { secretReader } from '../home/secrets.ts'
@@ -38,16 +39,17 @@ export async function openContext(
   if (flags.config !== undefined) await assertConfigFile(configFile)
   const token = tokenFrom(flags.token, env)
   const host = hostFrom(flags.host ?? (env['HEDDLE_HOST'] || undefined))
-  const remote = host === undefined ? undefined : await remoteDaemon(host, tokenFor(host, token), systemClock)
+  const remote = host === undefined ? undefined : await remoteAt(host, tokenFor(host, token))
   const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
   const tell = (text: string) => void io.stderr.write(`${text}\n`)
   let told: string[] = []
   // An invalid configuration is ignored here, so that `config edit` and `doctor` still work.
-  const stored = await loadConfig(configFile, env, { userHome }).catch(() => undefined)
+  const readConfig = configReader(configFile, env, { userHome, secrets })
+  const stored = await readConfig().catch(() => undefined)
   const settings = async (tell: (text: string) => void) => {
     const { created } = await ensureHome(home)
     if (created.includes(home)) tell(`created ${home} (private to you); nothing else was touched`)
-    const config = await loadConfig(configFile, env, { userHome, secrets })
+    const config = await readConfig()
     return {
       paths: { ...paths, config: configFile },
       config,
@@ -72,6 +74,9 @@ export async function openContext(
   }
   const findKnownDaemon = async () => {
     if (remote) return remote
+    // The client has every route, which few commands need where no daemon is.
+    if (findSocket(paths.run) === undefined) return undefined
+    const { findDaemon } = await import('../gateway/client.ts')
     const daemon = await findDaemon(paths.run, {
       clock: systemClock,
       ...(token !== undefined && { token }),
@@ -134,6 +139,10 @@ export async function openContext(
       await (await opened?.catch(() => undefined))?.close()
     },
   }
+}
+
+async function remoteAt(host: string, token: string) {
+  return (await import('../gateway/client.ts')).remoteDaemon(host, token, systemClock)
 }
 
 /** The address of another machine's daemon; undefined for the one of this home. */

@@ -130,6 +130,7 @@ export interface Config {
     tls?: { cert: string; key: string }
     allowPlain: boolean
     requestsPerSecond: number
+    failuresPerMinute: number
   }
   retention: { eventDays: number }
   /** A program that is called with each notification as its argument. */
@@ -153,11 +154,24 @@ interface LoadOptions {
 
 /** Loads the configuration; a missing file means the defaults. Throws all problems at once. */
 export async function loadConfig(file: string, env: Env, options: LoadOptions = {}): Promise<Config> {
-  const text = await readConfigText(file)
+  return configReader(file, env, options)()
+}
+
+/** Loads the configuration each time; a text that refers to no variable or secret is not checked again until it changes. */
+export function configReader(file: string, env: Env, options: LoadOptions = {}): () => Promise<Config> {
   const { userHome = homedir(), secrets = () => undefined } = options
-  const checked = checkConfig(text ?? '', env, secrets)
-  if (!checked.settings) throw new ConfigInvalid(file, checked.problems)
-  return resolveConfig(checked.settings, checked, { userHome, secrets, env })
+  let last: { text: string; config: Config } | undefined
+  return async () => {
+    const text = (await readConfigText(file)) ?? ''
+    if (last?.text === text) return last.config
+    const checked = checkConfig(text, env, secrets)
+    if (!checked.settings) throw new ConfigInvalid(file, checked.problems)
+    const config = resolveConfig(checked.settings, checked, { userHome, secrets, env })
+    // A secret may be stored, and a credential set, without a change of the text.
+    const isWhole = Object.keys(config.written).length + config.tools.exec.credentials.length === 0
+    last = isWhole ? { text, config } : undefined
+    return config
+  }
 }
 
 /** Throws if a file that the user named does not exist: the defaults would be wrong then. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { checkTimezone } from '../domain/jobs/schedule.ts'
 import { thinkingLevels } from '../domain/message.ts'
 import { shareModes } from '../domain/subagent.ts'
@@ -18,8 +18,9 @@ export const rehearsal = 'rehearsal'
 /** Node itself closes an idle connection after this time. */
 const maxIdleSeconds = 300
 
+// By zod/mini: every command loads this, and schemas with methods take three times as long to make and to run once.
 // Each error completes a sentence that begins with the path: "`agents.maxConcurrent` at line 4 must be …".
-const text = (must = 'must be text') => z.string({ error: must }).min(1, { error: must })
+const text = (must = 'must be text') => z.string({ error: must }).check(z.minLength(1, { error: must }))
 const flag = () => z.boolean({ error: 'must be true or false' })
 const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` })
@@ -27,16 +28,16 @@ const choice = <const T extends readonly string[]>(values: T) =>
 function count(min: number, max = Number.MAX_SAFE_INTEGER) {
   const end = max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`
   const error = `must be a whole number of at least ${min}${end}`
-  return z.int({ error }).min(min, { error }).max(max, { error })
+  return z.int({ error }).check(z.minimum(min, { error }), z.maximum(max, { error }))
 }
 
 function amount() {
   const error = 'must be a number of at least 0'
-  return z.number({ error }).min(0, { error })
+  return z.number({ error }).check(z.minimum(0, { error }))
 }
 
 function matching(pattern: RegExp, must: string) {
-  return z.string({ error: must }).regex(pattern, { error: must })
+  return z.string({ error: must }).check(z.regex(pattern, { error: must }))
 }
 
 const names = (of: string) => z.array(text(), { error: `must be a list of ${of}, such as [one, two]` })
@@ -49,13 +50,15 @@ const credentialRule = 'must be a list of names such as [GITHUB_TOKEN], each a s
 const ownVariables = /^(?:PATH|HOME|LANG|TERM|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|IFS|LD_.*|NODE_OPTIONS)$/
 const credentialNames = () =>
   z.array(
-    matching(/^[A-Za-z_]\w{0,99}$/, credentialRule).refine((name) => !ownVariables.test(name), {
-      error: 'cannot be a variable that commands need for themselves',
-    }),
+    matching(/^[A-Za-z_]\w{0,99}$/, credentialRule).check(
+      z.refine((name) => !ownVariables.test(name), {
+        error: 'cannot be a variable that commands need for themselves',
+      }),
+    ),
     { error: credentialRule },
   )
 const origins = () =>
-  z.array(z.string({ error: originRule }).refine(isOrigin, { error: originRule }), {
+  z.array(z.string({ error: originRule }).check(z.refine(isOrigin, { error: originRule })), {
     error: 'must be a list of addresses, such as [http://127.0.0.1:8080]',
   })
 /** Valid model aliases. */
@@ -65,43 +68,52 @@ export const modelName = matching(
 )
 const sectionRule = { error: 'must be a section with keys of its own' }
 
+function orEmpty<T extends z.core.$ZodType>(schema: T) {
+  const part = z.transform((value: unknown) => value ?? {})
+  const made: z.core.$ZodType = new z.core.$ZodPreprocess({ type: 'pipe', in: part, out: schema })
+  return made as z.core.$ZodPreprocess<T>
+}
+
 /** A section with all lines commented out counts as empty, a missing one gets its defaults. */
 function section<T extends z.core.$ZodShape>(shape: T) {
-  return z.preprocess((value) => value ?? {}, z.strictObject(shape, sectionRule))
+  return orEmpty(z.strictObject(shape, sectionRule))
 }
 
 const model = z.strictObject(
   {
     provider: choice(providers),
     model: text(),
-    apiKey: apiKey().exactOptional(),
-    baseURL: address().exactOptional(),
-    contextWindow: count(1).exactOptional(),
-    price: z
-      .strictObject(
+    apiKey: z.exactOptional(apiKey()),
+    baseURL: z.exactOptional(address()),
+    contextWindow: z.exactOptional(count(1)),
+    price: z.exactOptional(
+      z.strictObject(
         {
           input: amount(),
           output: amount(),
-          cacheRead: amount().exactOptional(),
-          cacheWrite: amount().exactOptional(),
+          cacheRead: z.exactOptional(amount()),
+          cacheWrite: z.exactOptional(amount()),
         },
         sectionRule,
-      )
-      .exactOptional(),
-    thinking: choice(thinkingLevels).exactOptional(),
-    sees: flag().exactOptional(),
-    timeout: z
-      .strictObject({ idle: count(1, maxIdleSeconds).exactOptional(), total: count(1).exactOptional() }, sectionRule)
-      .exactOptional(),
+      ),
+    ),
+    thinking: z.exactOptional(choice(thinkingLevels)),
+    sees: z.exactOptional(flag()),
+    timeout: z.exactOptional(
+      z.strictObject(
+        { idle: z.exactOptional(count(1, maxIdleSeconds)), total: z.exactOptional(count(1)) },
+        sectionRule,
+      ),
+    ),
   },
   sectionRule,
 )
 
-const allowedModels = names('names of models').min(1, { error: 'must name at least one model' })
+const allowedModels = names('names of models').check(z.minLength(1, { error: 'must name at least one model' }))
 /** Models by name. `allow` is no model but the list of those that may be used; `brokenLinks` checks the other names. */
-const models = z.object({ allow: allowedModels.exactOptional() }, sectionRule).catchall(model)
+const models = z.catchall(z.object({ allow: z.exactOptional(allowedModels) }, sectionRule), model)
 
-const embedder = z.strictObject({ baseURL: address(), model: text(), apiKey: apiKey().exactOptional() }, sectionRule)
+const embedder = z.strictObject({ baseURL: address(), model: text(), apiKey: z.exactOptional(apiKey()) }, sectionRule)
 
 const webhook = z.strictObject(
   { url: address(), secret: text('must be text, best a reference to an environment variable') },
@@ -110,103 +122,110 @@ const webhook = z.strictObject(
 
 const hostName = /^(?!.*\.$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 const hostRule = 'must be a list of names without a port, such as [heddle.example.org]'
+const databaseRule = 'must be sqlite or an address that starts with postgres://'
 const zoneRule = 'must be a time zone, such as Europe/Berlin'
 
 /** Every key of `heddle.yaml` with its rule and default; docs/guide/config.md explains them. */
 export const configSchema = z.strictObject(
   {
-    name: text().default('my-heddle'),
-    database: z
-      .string({ error: 'must be sqlite or an address that starts with postgres://' })
-      .refine((value) => value === 'sqlite' || (/^postgres(?:ql)?:\/\//.test(value) && URL.canParse(value)), {
-        error: 'must be sqlite or an address that starts with postgres://',
-      })
-      .default('sqlite'),
-    durability: choice(durabilities).default('full'),
-    models: z.preprocess((value) => value ?? {}, models),
+    name: z._default(text(), 'my-heddle'),
+    database: z._default(
+      z.string({ error: databaseRule }).check(z.refine(isDatabase, { error: databaseRule })),
+      'sqlite',
+    ),
+    durability: z._default(choice(durabilities), 'full'),
+    models: orEmpty(models),
     agent: section({
-      model: text('must be the name of a model').exactOptional(),
-      fallbacks: names('names of models').default(() => []),
-      default: matching(/^@[A-Za-z0-9][\w-]*$/, 'must be an agent, such as "@coordinator"').default('@coordinator'),
-      routing: choice(routings).default('model'),
+      model: z.exactOptional(text('must be the name of a model')),
+      fallbacks: z._default(names('names of models'), () => []),
+      default: z._default(matching(/^@[A-Za-z0-9][\w-]*$/, 'must be an agent, such as "@coordinator"'), '@coordinator'),
+      routing: z._default(choice(routings), 'model'),
     }),
     agents: section({
-      maxConcurrent: count(1).default(3),
-      defaultTimeout: count(1).default(300),
+      maxConcurrent: z._default(count(1), 3),
+      defaultTimeout: z._default(count(1), 300),
       defaults: section({
         subagents: section({
-          allowAgents: names('agents').exactOptional(),
-          model: text('must be the name of a model').exactOptional(),
+          allowAgents: z.exactOptional(names('agents')),
+          model: z.exactOptional(text('must be the name of a model')),
         }),
       }),
     }),
-    engine: section({ maxRunning: count(1).default(16), leaseSeconds: count(1).default(10) }),
-    scheduling: choice(schedulings).default('auto'),
-    plans: choice(planGates).default('ask'),
+    engine: section({ maxRunning: z._default(count(1), 16), leaseSeconds: z._default(count(1), 10) }),
+    scheduling: z._default(choice(schedulings), 'auto'),
+    plans: z._default(choice(planGates), 'ask'),
     memory: section({
-      recall: flag().default(true),
-      most: count(100).default(100_000),
-      files: flag().default(true),
-      narratives: flag().default(true),
-      narrator: text('must be the name of a model').exactOptional(),
-      embedder: embedder.exactOptional(),
+      recall: z._default(flag(), true),
+      most: z._default(count(100), 100_000),
+      files: z._default(flag(), true),
+      narratives: z._default(flag(), true),
+      narrator: z.exactOptional(text('must be the name of a model')),
+      embedder: z.exactOptional(embedder),
     }),
     budgets: section({
       perRequest: section({
-        usd: amount().default(5),
-        tokens: count(1).default(2_000_000),
-        steps: count(1).default(200),
+        usd: z._default(amount(), 5),
+        tokens: z._default(count(1), 2_000_000),
+        steps: z._default(count(1), 200),
       }),
-      perDay: section({ usd: amount().default(20) }),
+      perDay: section({ usd: z._default(amount(), 20) }),
     }),
-    workspace: folder().default('~/heddle-workspace'),
-    skills: z.array(folder(), { error: 'must be a list of folders, such as [~/my-agents]' }).default(() => []),
+    workspace: z._default(folder(), '~/heddle-workspace'),
+    skills: z._default(z.array(folder(), { error: 'must be a list of folders, such as [~/my-agents]' }), () => []),
     tools: section({
-      allow: names('tools').exactOptional(),
-      deny: names('tools').default(() => []),
-      ask: names('tools').exactOptional(),
+      allow: z.exactOptional(names('tools')),
+      deny: z._default(names('tools'), () => []),
+      ask: z.exactOptional(names('tools')),
       exec: section({
-        sandbox: choice(sandboxes).default('on'),
-        network: flag().default(false),
-        timeoutSeconds: count(1).default(120),
-        maxTimeoutSeconds: count(1).default(600),
-        memoryMB: count(64).default(4096),
-        processes: count(8).default(512),
-        credentials: credentialNames().default(() => []),
+        sandbox: z._default(choice(sandboxes), 'on'),
+        network: z._default(flag(), false),
+        timeoutSeconds: z._default(count(1), 120),
+        maxTimeoutSeconds: z._default(count(1), 600),
+        memoryMB: z._default(count(64), 4096),
+        processes: z._default(count(8), 512),
+        credentials: z._default(credentialNames(), () => []),
       }),
-      fetch: section({ allow: origins().default(() => []) }),
+      fetch: section({ allow: z._default(origins(), () => []) }),
       subagents: section({
-        maxSpawnDepth: count(0).default(1),
-        maxChildrenPerAgent: count(1).default(5),
-        maxPerTurn: count(1).default(12),
-        maxConcurrent: count(1).default(8),
-        archiveAfterMinutes: count(0).default(60),
-        allowAgents: names('agents').exactOptional(),
-        model: text('must be the name of a model').exactOptional(),
-        thinking: choice(thinkingLevels).exactOptional(),
-        tools: section({ allow: names('tools').exactOptional(), deny: names('tools').default(() => []) }),
-        memoryShareMode: choice(shareModes).default('handoff'),
+        maxSpawnDepth: z._default(count(0), 1),
+        maxChildrenPerAgent: z._default(count(1), 5),
+        maxPerTurn: z._default(count(1), 12),
+        maxConcurrent: z._default(count(1), 8),
+        archiveAfterMinutes: z._default(count(0), 60),
+        allowAgents: z.exactOptional(names('agents')),
+        model: z.exactOptional(text('must be the name of a model')),
+        thinking: z.exactOptional(choice(thinkingLevels)),
+        tools: section({ allow: z.exactOptional(names('tools')), deny: z._default(names('tools'), () => []) }),
+        memoryShareMode: z._default(choice(shareModes), 'handoff'),
       }),
     }),
     cron: section({
-      timezone: z.string({ error: zoneRule }).refine(isTimezone, { error: zoneRule }).exactOptional(),
-      maxConcurrent: count(1).default(4),
+      timezone: z.exactOptional(z.string({ error: zoneRule }).check(z.refine(isTimezone, { error: zoneRule }))),
+      maxConcurrent: z._default(count(1), 4),
     }),
-    webhooks: z.preprocess((value) => value ?? {}, z.record(modelName, webhook, sectionRule)),
+    webhooks: orEmpty(z.record(modelName, webhook, sectionRule)),
     http: section({
-      enabled: flag().default(true),
-      bind: matching(/^[A-Za-z0-9.:-]+$/, 'must be an address of this machine, such as 127.0.0.1').default('127.0.0.1'),
-      port: count(0, 65_535).exactOptional(),
-      hosts: z.array(matching(hostName, hostRule), { error: hostRule }).default(() => []),
-      tls: z.strictObject({ cert: folder(), key: folder() }, sectionRule).exactOptional(),
-      allowPlain: flag().default(false),
-      requestsPerSecond: count(1).default(200),
+      enabled: z._default(flag(), true),
+      bind: z._default(
+        matching(/^[A-Za-z0-9.:-]+$/, 'must be an address of this machine, such as 127.0.0.1'),
+        '127.0.0.1',
+      ),
+      port: z.exactOptional(count(0, 65_535)),
+      hosts: z._default(z.array(matching(hostName, hostRule), { error: hostRule }), () => []),
+      tls: z.exactOptional(z.strictObject({ cert: folder(), key: folder() }, sectionRule)),
+      allowPlain: z._default(flag(), false),
+      requestsPerSecond: z._default(count(1), 200),
+      failuresPerMinute: z._default(count(1), 20),
     }),
-    retention: section({ eventDays: count(1).default(30) }),
-    notify: section({ command: text('must be the path of a program').exactOptional() }),
+    retention: section({ eventDays: z._default(count(1), 30) }),
+    notify: section({ command: z.exactOptional(text('must be the path of a program')) }),
   },
   sectionRule,
 )
+
+function isDatabase(value: string): boolean {
+  return value === 'sqlite' || (/^postgres(?:ql)?:\/\//.test(value) && URL.canParse(value))
+}
 
 function isTimezone(value: string): boolean {
   try {
@@ -227,7 +246,7 @@ export type Settings = z.output<typeof configSchema>
 /** Allowed keys of a section; empty if names are free (`models`) or there is no section. */
 export function keysAt(path: ConfigPath): string[] {
   const found = schemaAt(path)
-  return found instanceof z.ZodObject && !namedKeys(found) ? Object.keys(found.shape) : []
+  return found instanceof z.ZodMiniObject && !namedKeys(found) ? Object.keys(found.shape) : []
 }
 
 /** The longest part of the path that the schema knows. */
@@ -241,8 +260,8 @@ function schemaAt(path: ConfigPath): z.core.$ZodType | undefined {
   let schema: z.core.$ZodType = configSchema
   for (const part of path) {
     let inner: z.core.$ZodType | undefined
-    if (schema instanceof z.ZodObject && Object.hasOwn(schema.shape, part)) inner = schema.shape[part]
-    else if (schema instanceof z.ZodObject && modelName.safeParse(part).success) inner = namedKeys(schema)
+    if (schema instanceof z.ZodMiniObject && Object.hasOwn(schema.shape, part)) inner = schema.shape[part]
+    else if (schema instanceof z.ZodMiniObject && modelName.safeParse(part).success) inner = namedKeys(schema)
     if (!inner) return undefined
     schema = unwrap(inner)
   }
@@ -250,13 +269,14 @@ function schemaAt(path: ConfigPath): z.core.$ZodType | undefined {
 }
 
 /** Schema of the keys with free names; undefined if a section has none. */
-function namedKeys({ def: { catchall } }: z.ZodObject): z.core.$ZodType | undefined {
-  return catchall instanceof z.ZodObject ? catchall : undefined
+function namedKeys({ def: { catchall } }: z.ZodMiniObject): z.core.$ZodType | undefined {
+  return catchall instanceof z.ZodMiniObject ? catchall : undefined
 }
 
 /** Unwraps defaults and optionals. */
 function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodExactOptional) return unwrap(schema.def.innerType)
-  if (schema instanceof z.ZodPipe) return unwrap(schema.def.out)
+  if (schema instanceof z.ZodMiniDefault || schema instanceof z.ZodMiniExactOptional)
+    return unwrap(schema.def.innerType)
+  if (schema instanceof z.core.$ZodPreprocess) return unwrap(schema._zod.def.out)
   return schema
 }

@@ -1,4 +1,16 @@
-import { CST, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, parseDocument } from 'yaml'
+import {
+  Composer,
+  CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  Parser,
+  YAMLParseError,
+} from 'yaml'
 import type { ConfigPath } from './path.ts'
 import { yamlSentence } from './yaml-sentence.ts'
 
@@ -29,20 +41,10 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Parses untrusted YAML: checks limits before parsing. Must not throw. */
 export function parseYaml(text: string): ParsedYaml {
-  const refused = overLimit(text)
-  if (refused) return { value: undefined, problems: [refused], lineOf: () => refused.line }
   const lines = new LineCounter()
-  const document = parseDocument(mask(text), {
-    version: '1.2',
-    strict: true,
-    uniqueKeys: true,
-    stringKeys: true,
-    resolveKnownTags: false,
-    // The default messages quote the source, and the source may hold keys.
-    prettyErrors: false,
-    logLevel: 'error',
-    lineCounter: lines,
-  })
+  const read = readTokens(text, lines)
+  if (!Array.isArray(read)) return { value: undefined, problems: [read], lineOf: () => read.line }
+  const document = composeDocument(read, lines, text.length)
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line)
   const lineOf = (path: ConfigPath) => lineAt(offsetOf(document, path))
   const problems = [...document.errors, ...document.warnings].map(({ code, pos }) => ({
@@ -68,22 +70,45 @@ export function unmask(text: string): string {
   return text.replaceAll('\ufdd0', '{').replaceAll('\ufdd1', '}')
 }
 
-/** Limits that are checked before parsing. */
-function overLimit(text: string): YamlProblem | undefined {
+/** The tokens of a text that is within all limits; a document is composed only of these. */
+function readTokens(text: string, lines: LineCounter): CST.Token[] | YamlProblem {
   const refuse = (message: string, remedy: string): YamlProblem => ({ line: 1, message, remedy })
   if (Buffer.byteLength(text) > maxBytes) return refuse('the file is larger than 1 MB', 'make the file smaller')
   if (/[\ufdd0\ufdd1]/.test(text)) {
     return refuse('the file has the code point U+FDD0 or U+FDD1', 'remove it: it is not a character')
   }
-  let tokens = 0
-  for (const _ of new Lexer().lex(text)) {
-    if (++tokens > maxTokens) return refuse('the file has too many entries', 'make the file smaller')
+  const parser = new Parser(lines.addNewLine)
+  lines.addNewLine(0)
+  const tokens: CST.Token[] = []
+  let lexemes = 0
+  for (const lexeme of new Lexer().lex(mask(text))) {
+    if (++lexemes > maxTokens) return refuse('the file has too many entries', 'make the file smaller')
+    tokens.push(...parser.next(lexeme))
   }
-  for (const token of new Parser().parse(mask(text))) {
-    if (isDeeper(token, maxDepth))
-      return refuse(`the file is nested deeper than ${maxDepth} levels`, 'nest less deeply')
-  }
-  return undefined
+  tokens.push(...parser.end())
+  if (tokens.some((token) => isDeeper(token, maxDepth)))
+    return refuse(`the file is nested deeper than ${maxDepth} levels`, 'nest less deeply')
+  return tokens
+}
+
+/** As `parseDocument` of the library does, which would read the text once more. */
+function composeDocument(tokens: CST.Token[], lineCounter: LineCounter, length: number): Document.Parsed {
+  const composer = new Composer({
+    version: '1.2',
+    strict: true,
+    uniqueKeys: true,
+    stringKeys: true,
+    resolveKnownTags: false,
+    // The default messages quote the source, and the source may hold keys.
+    prettyErrors: false,
+    logLevel: 'error',
+    lineCounter,
+  })
+  const [document, second] = composer.compose(tokens, true, length)
+  if (!document) throw new Error('YAML without a document')
+  if (second)
+    document.errors.push(new YAMLParseError([second.range[0], second.range[1]], 'MULTIPLE_DOCS', 'two documents'))
+  return document
 }
 
 /** Iterative, since it defends against deep nesting. */

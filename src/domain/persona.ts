@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { madeOnce } from './made-once.ts'
 import { thinkingLevels } from './message.ts'
 
 /** Name and character of an agent. */
@@ -8,39 +9,45 @@ export interface Identity {
   emoji?: string
 }
 
-const names = z.array(z.string().max(200)).max(1000)
+const names = () => z.array(z.string().max(200)).max(1000).exactOptional()
 
 /** Limits on commands. Each can only narrow what `tools.exec` allows. */
-export const sandboxPermissions = z.strictObject({
-  /** Off, whatever `tools.exec.network` says; nothing here can turn it on. */
-  network: z.literal(false, 'can only be false: tools.exec.network in heddle.yaml turns it on').exactOptional(),
-  timeoutSeconds: z.int().min(1).exactOptional(),
-  memoryMB: z.int().min(64).exactOptional(),
-  processes: z.int().min(8).exactOptional(),
-})
-export type SandboxPermissions = z.infer<typeof sandboxPermissions>
+export const sandboxPermissions = madeOnce(() =>
+  z.strictObject({
+    /** Off, whatever `tools.exec.network` says; nothing here can turn it on. */
+    network: z.literal(false, 'can only be false: tools.exec.network in heddle.yaml turns it on').exactOptional(),
+    timeoutSeconds: z.int().min(1).exactOptional(),
+    memoryMB: z.int().min(64).exactOptional(),
+    processes: z.int().min(8).exactOptional(),
+  }),
+)
+export type SandboxPermissions = z.infer<ReturnType<typeof sandboxPermissions>>
 
 /** Permissions of an agent: a denial wins, no `allow` means everything, and `ask` adds tools that need approval. */
-export const permissions = z.strictObject({
-  tools: z.strictObject({
-    allow: names.exactOptional(),
-    deny: names.exactOptional(),
-    ask: names.exactOptional(),
+export const permissions = madeOnce(() =>
+  z.strictObject({
+    tools: z.strictObject({
+      allow: names(),
+      deny: names(),
+      ask: names(),
+    }),
+    sandbox: sandboxPermissions().exactOptional(),
+    /** The only ones of `tools.exec.credentials` that commands see; left out, all of them. */
+    credentials: names(),
   }),
-  sandbox: sandboxPermissions.exactOptional(),
-  /** The only ones of `tools.exec.credentials` that commands see; left out, all of them. */
-  credentials: names.exactOptional(),
-})
-export type Permissions = z.infer<typeof permissions>
+)
+export type Permissions = z.infer<ReturnType<typeof permissions>>
 
 /** How a model replies; may differ from turn to turn. */
-export const modelSettings = z.strictObject({
-  thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
-  /** Max tokens of one reply. */
-  maxTokens: z.int().positive().max(1_000_000).exactOptional(),
-  temperature: z.number().min(0).max(2).exactOptional(),
-})
-export type ModelSettings = z.infer<typeof modelSettings>
+export const modelSettings = madeOnce(() =>
+  z.strictObject({
+    thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
+    /** Max tokens of one reply. */
+    maxTokens: z.int().positive().max(1_000_000).exactOptional(),
+    temperature: z.number().min(0).max(2).exactOptional(),
+  }),
+)
+export type ModelSettings = z.infer<ReturnType<typeof modelSettings>>
 
 /** A model and how it replies. */
 export interface ModelConfig extends ModelSettings {

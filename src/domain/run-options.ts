@@ -2,52 +2,55 @@ import { z } from 'zod'
 import type { Rank } from './access/actions.ts'
 import { ceiling, intersectCeilings } from './access/ceiling.ts'
 import { UsageError } from './errors.ts'
+import { madeOnce } from './made-once.ts'
 import { modelSettings, type Permissions, permissions } from './persona.ts'
 import { isStorable } from './text/storable.ts'
 
 const name = () => z.string().max(200).refine(isStorable, 'must be well-formed text')
 
 /** Options of the run that answers an input; an inbox item and a run each store them whole. */
-export const runOptions = z.strictObject({
-  /** The agent that shall answer. */
-  agent: name().exactOptional(),
-  /** Why the words of the message chose this agent; left out if the sender named it. */
-  routedBy: name().exactOptional(),
-  /** A user watches and can be asked before a plan starts. */
-  attended: z.boolean().exactOptional(),
-  /** A user waits who can raise a spent budget; otherwise the run fails. */
-  waitsForBudget: z.boolean().exactOptional(),
-  model: name().exactOptional(),
-  priority: z.int().exactOptional(),
-  /** Max running time; 0 means no limit. */
-  timeoutMs: z.int().exactOptional(),
-  /** The moment at which the run ends, running or not. */
-  deadline: z.int().exactOptional(),
-  ...modelSettings.shape,
-  /** Summarises the turns so far before the first reply, however full the window is. */
-  compact: z.boolean().exactOptional(),
-  /** The most that the run may have, given by the caller that starts it for another, such as a job for its author. */
-  ceiling: ceiling.exactOptional(),
-  /** Permissions that came with its inputs: all of them hold, besides those of its personas. */
-  permissions: z.array(permissions).exactOptional(),
-  /** For a run that `delegate` starts: its profile, and the names that are forwarded to it. */
-  delegation: z
-    .strictObject({
-      profileId: name(),
-      skills: z.array(name()),
-      mcpServers: z.array(name()),
-    })
-    .exactOptional(),
-})
-export type RunOptions = z.infer<typeof runOptions>
+export const runOptions = madeOnce(() =>
+  z.strictObject({
+    /** The agent that shall answer. */
+    agent: name().exactOptional(),
+    /** Why the words of the message chose this agent; left out if the sender named it. */
+    routedBy: name().exactOptional(),
+    /** A user watches and can be asked before a plan starts. */
+    attended: z.boolean().exactOptional(),
+    /** A user waits who can raise a spent budget; otherwise the run fails. */
+    waitsForBudget: z.boolean().exactOptional(),
+    model: name().exactOptional(),
+    priority: z.int().exactOptional(),
+    /** Max running time; 0 means no limit. */
+    timeoutMs: z.int().exactOptional(),
+    /** The moment at which the run ends, running or not. */
+    deadline: z.int().exactOptional(),
+    ...modelSettings().shape,
+    /** Summarises the turns so far before the first reply, however full the window is. */
+    compact: z.boolean().exactOptional(),
+    /** The most that the run may have, given by the caller that starts it for another, such as a job for its author. */
+    ceiling: ceiling().exactOptional(),
+    /** Permissions that came with its inputs: all of them hold, besides those of its personas. */
+    permissions: z.array(permissions()).exactOptional(),
+    /** For a run that `delegate` starts: its profile, and the names that are forwarded to it. */
+    delegation: z
+      .strictObject({
+        profileId: name(),
+        skills: z.array(name()),
+        mcpServers: z.array(name()),
+      })
+      .exactOptional(),
+  }),
+)
+export type RunOptions = z.infer<ReturnType<typeof runOptions>>
 
 /** So many turns at least are worth a summary that was asked for. */
 export const minTurnsToCompact = 2
 
 /** Takes the run options out of an input. Refuses what no row can hold, since a run is made of them in another's end. */
 export function pickRunOptions(input: RunOptions): RunOptions {
-  const known = Object.entries(input).filter(([key, value]) => key in runOptions.shape && value !== undefined)
-  const picked = runOptions.safeParse(Object.fromEntries(known))
+  const known = Object.entries(input).filter(([key, value]) => key in runOptions().shape && value !== undefined)
+  const picked = runOptions().safeParse(Object.fromEntries(known))
   if (picked.success) return picked.data
   throw new UsageError('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')
 }

@@ -9,8 +9,6 @@ import type { AnswerForm, Route, SentFields } from './routes/route.ts'
 import { ownRoutes, type RoutedMethod, routeTable } from './routes/table.ts'
 import { findSocket } from './socket-place.ts'
 
-export { isDaemonGone } from './daemon-request.ts'
-
 const healthTimeout: Millis = 5_000
 const pollSeconds = 25
 

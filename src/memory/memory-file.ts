@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { HeddleError } from '../domain/errors.ts'
 import { idPattern } from '../domain/id.ts'
 import { integrities, type Label } from '../domain/label.ts'
+import { madeOnce } from '../domain/made-once.ts'
 import { type Memory, type MemorySource, memorySources } from '../domain/memory.ts'
 import { checkedContent } from './remember.ts'
 
@@ -123,7 +124,7 @@ function wordsOf({ line, words }: { line: number; words: string[] }, name: strin
 type Bad = (message: string, remedy: string) => HeddleError
 
 function parseFacts(json: string | undefined, bad: Bad): Omit<FileMemory, 'content'> {
-  const { data, problem } = parseJson(facts, json)
+  const { data, problem } = parseJson(facts(), json)
   if (!data) throw bad(`this line cannot be read: ${problem}`, 'fix it; <!-- memory {} --> is enough')
   return {
     tags: data.tags,
@@ -143,37 +144,39 @@ function parseFacts(json: string | undefined, bad: Bad): Omit<FileMemory, 'conte
 }
 
 function homeOf(json: string, bad: Bad): string | null {
-  const { data, problem } = parseJson(headFacts, json)
+  const { data, problem } = parseJson(headFacts(), json)
   if (!data) throw bad(`this line cannot be read: ${problem}`, 'fix it or remove it')
   if (data.version > version) throw bad('a newer heddle wrote this file', 'upgrade heddle first')
   return data.home
 }
 
-const plain = z.string().refine((text) => !text.includes('\0'), 'contains a NUL character')
-const words = z.array(plain.min(1).max(1000)).max(1000).default([])
-const number = z.int().positive().nullable().default(null)
-const id = z.string().regex(idPattern, 'not an id of 20 characters').nullable().default(null)
-const moment = z.iso
-  .datetime()
-  .transform((text) => Date.parse(text))
-  .optional()
-const facts = z.strictObject({
-  tags: words,
-  keywords: words,
-  score: z.int().min(-1_000_000).max(1_000_000).default(1),
-  source: z.enum(memorySources).default('import'),
-  integrity: z.enum(integrities).default('trusted'),
-  sources: words,
-  created: moment,
-  recalled: moment,
-  run: id,
-  turn: id,
-  task: number,
-  result: number,
-  narrative: number,
-  archived: z.boolean().default(false),
+const facts = madeOnce(() => {
+  const plain = z.string().refine((text) => !text.includes('\0'), 'contains a NUL character')
+  const words = z.array(plain.min(1).max(1000)).max(1000).default([])
+  const number = z.int().positive().nullable().default(null)
+  const id = z.string().regex(idPattern, 'not an id of 20 characters').nullable().default(null)
+  const moment = z.iso
+    .datetime()
+    .transform((text) => Date.parse(text))
+    .optional()
+  return z.strictObject({
+    tags: words,
+    keywords: words,
+    score: z.int().min(-1_000_000).max(1_000_000).default(1),
+    source: z.enum(memorySources).default('import'),
+    integrity: z.enum(integrities).default('trusted'),
+    sources: words,
+    created: moment,
+    recalled: moment,
+    run: id,
+    turn: id,
+    task: number,
+    result: number,
+    narrative: number,
+    archived: z.boolean().default(false),
+  })
 })
-const headFacts = z.object({ version: z.int(), home: z.string().nullable().default(null) })
+const headFacts = madeOnce(() => z.object({ version: z.int(), home: z.string().nullable().default(null) }))
 
 function parseJson<T>(schema: z.ZodType<T>, json: string | undefined): { data?: T; problem?: string } {
   let value: unknown

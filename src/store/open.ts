@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { HeddleError } from '../domain/errors.ts'
-import { databaseCorrupt, explainPostgres } from './failures.ts'
+import { type OpenOptions, runBeforeUpgrade } from './before-upgrade.ts'
+import { databaseCorrupt } from './failures.ts'
 import type { Migration } from './migration.ts'
-import { migratePostgres, postgresVersion, withSchemaLock } from './postgres/migrate.ts'
-import { connectPool, openPostgresStore, redactedUrl, schemaOf } from './postgres/store.ts'
+import { redactedUrl, schemaOf } from './postgres/server-address.ts'
 import { metaValue, setDatabaseId } from './rows/meta.ts'
 import { migrations, missingMigrations } from './schema-version.ts'
 import type { SqliteConnection } from './sqlite/connection.ts'
@@ -31,14 +30,6 @@ export function printableLocation(location: DatabaseLocation): string {
   return location.kind === 'sqlite' ? location.file : redactedUrl(location.url)
 }
 
-export interface OpenOptions {
-  migrations?: readonly Migration[]
-  /** Error to throw if the database is missing; called before the file is checked. Without it a new one is created. */
-  refusalIfMissing?(): Promise<HeddleError | undefined>
-  /** Called with the old database before its schema is migrated; must write a verified backup or throw. */
-  beforeUpgrade?(store: Store, from: number, to: number): Promise<void>
-}
-
 /** Opens a store: creates a missing database, checks and migrates an existing one, or throws with the remedy. */
 export async function openStore(
   location: DatabaseLocation,
@@ -47,7 +38,8 @@ export async function openStore(
 ): Promise<Store> {
   const store = await (location.kind === 'sqlite'
     ? openFile(location, context, options)
-    : openServer(location, context, options))
+    : // Loaded when it is needed: most homes have no server.
+      (await import('./postgres/open-server.ts')).openServer(location, context, options))
   try {
     if ((await store.read((rows) => metaValue(rows, 'database_id'))) === undefined)
       await store.write('identify', (tx) => setDatabaseId(tx, Buffer.from(context.random.bytes(6)).toString('hex')))
@@ -107,47 +99,6 @@ async function upgradeFile(
     })
   } finally {
     connection.close()
-  }
-}
-
-async function openServer(
-  location: DatabaseLocation & { kind: 'postgres' },
-  context: StoreContext,
-  { migrations: known = migrations, beforeUpgrade, refusalIfMissing }: OpenOptions,
-): Promise<Store> {
-  const printable = redactedUrl(location.url)
-  const schema = schemaOf(location.url)
-  // Kept for the store: a connection costs the server more than all that is asked here.
-  const pool = connectPool(location)
-  try {
-    const refusal = await refusalIfMissing?.()
-    const version = await postgresVersion(pool, schema, printable)
-    if (version === 0 && refusal) throw refusal
-    if (missingMigrations(version, known, printable).length > 0)
-      await withSchemaLock(pool, async (client) => {
-        const from = await postgresVersion(client, schema, printable)
-        if (from > 0 && missingMigrations(from, known, printable).length > 0)
-          await runBeforeUpgrade(openPostgresStore(location, context), from, known, beforeUpgrade)
-        await migratePostgres(client, schema, printable, known, context)
-      })
-  } catch (error) {
-    await pool.end()
-    throw explainPostgres(error, printable)
-  }
-  return openPostgresStore(location, context, pool)
-}
-
-/** Calls `beforeUpgrade` with the old database; only the process that holds the upgrade lock gets here. */
-async function runBeforeUpgrade(
-  store: Store,
-  from: number,
-  known: readonly Migration[],
-  beforeUpgrade: OpenOptions['beforeUpgrade'],
-): Promise<void> {
-  try {
-    await beforeUpgrade?.(store, from, known.at(-1)?.id ?? from)
-  } finally {
-    await store.close()
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { madeOnce } from '../domain/made-once.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 
 /** A tool without its input schema. */
@@ -9,23 +10,30 @@ type ToolBody<T> =
  * Defines a tool with one schema that both describes the input to the model and validates it. The model sees types,
  * limits, defaults and descriptions; refinements in code only show when they refuse.
  */
-export function defineTool<T>(schema: z.ZodType<T>, body: ToolBody<T>): Tool<T> {
+export function defineTool<T>(schema: z.ZodType<T> | (() => z.ZodType<T>), body: ToolBody<T>): Tool<T> {
+  // Made on first use: most commands call no model, and to make all schemas takes longer than all that they do.
+  const made = madeOnce(() => (typeof schema === 'function' ? schema() : schema))
   let json: Record<string, unknown> | undefined
   return {
     ...body,
-    // Computed on first use: most commands call no model.
     get inputSchema() {
-      json ??= jsonSchemaOf(schema)
+      json ??= jsonSchemaOf(made())
       return json
     },
-    parse: parserFor(schema),
+    parse: parserFor(made),
   } as Tool<T>
 }
 
+/** The same tool under another name. Its schema is still computed on first use, where a copy by spreading would compute it at once. */
+export function withAlias(tool: Tool, name: string, description: string): Tool {
+  const copy: Tool = Object.defineProperties({} as Tool, Object.getOwnPropertyDescriptors(tool))
+  return Object.assign(copy, { name, description })
+}
+
 /** Reports errors by parameter. */
-function parserFor<T>(schema: z.ZodType<T>): Tool<T>['parse'] {
+function parserFor<T>(schema: () => z.ZodType<T>): Tool<T>['parse'] {
   return (input) => {
-    const { success, data, error } = schema.safeParse(input)
+    const { success, data, error } = schema().safeParse(input)
     if (success) return { ok: true, value: data }
     return { ok: false, why: error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ') }
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { groupDigits } from '../domain/text/group-digits.ts'
 import type { FetchResult } from '../domain/tools/fetch.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import { defineTool } from './define-tool.ts'
@@ -7,10 +8,10 @@ const maxBytes = 48_000
 const maxErrorBytes = 4000
 const maxUrlLength = 1000
 
-const input = z.strictObject({ url: z.string().describe('whole, such as https://example.com/page') })
+const input = () => z.strictObject({ url: z.string().describe('whole, such as https://example.com/page') })
 
 /** Fetches a web page as text. */
-export const webFetch: Tool<z.output<typeof input>> = defineTool(input, {
+export const webFetch: Tool<z.output<ReturnType<typeof input>>> = defineTool(input, {
   name: 'web_fetch',
   description:
     'Fetches a public URL and returns its content as text: a page as its title, headings, paragraphs, lists and links, ' +
@@ -62,7 +63,7 @@ function cutAt(text: string, most: number, hasMore: boolean): string {
 }
 
 function formatCount(count: number): string {
-  return count.toLocaleString('en-US')
+  return groupDigits(count)
 }
 
 /** Queries may hold tokens, and labels are stored for ever. */

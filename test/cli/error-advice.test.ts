@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { failureLines } from '../../src/cli/chat/talk-lines.ts'
 import { spendingRow } from '../../src/cli/pages/spending-words.ts'
 import { width } from '../../src/cli/terminal/screen.ts'
-import { retryReason } from '../../src/domain/failure-words.ts'
+import { retryReason } from '../../src/domain/text/failure-words.ts'
 import { version } from '../../src/version.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 

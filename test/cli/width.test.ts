@@ -1,3 +1,4 @@
+import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import { cut, width, wrapped } from '../../src/cli/terminal/screen.ts'
 
@@ -36,4 +37,23 @@ test('cutting takes time in proportion to the text, even if most of it takes no 
   expect(cut(text, 5).endsWith('bbb…')).toBe(true)
   const { user, system } = process.cpuUsage(from)
   expect((user + system) / 1000).toBeLessThan(5000)
+})
+
+test('letters, punctuation, arrows and lines that are not measured one by one have one column each', () => {
+  const quick = [
+    [0x20, 0x7e],
+    [0xa1, 0xac],
+    [0xae, 0x2ff],
+    [0x2010, 0x2027],
+    [0x2030, 0x205e],
+    [0x2190, 0x21ff],
+    [0x2500, 0x257f],
+  ]
+  const letters = quick.flatMap(([from = 0, to = 0]) =>
+    Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at)),
+  )
+  const wrong = letters.filter(
+    (letter) => stringWidth(letter) !== 1 || width(letter) !== 1 || width(`${letter}a`) !== 2,
+  )
+  expect(wrong).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { type CrashPoint, crashPoints } from '../../src/domain/crash-points.ts'
 import { type Cycle, type CycleResult, runCycle } from './cycle.ts'
 import type { Ground } from './fixture.ts'
 
@@ -7,7 +8,10 @@ const tellEvery = 5000
 
 /** What came of many cycles. */
 export interface Figures {
+  /** Cycles in which a process was to be killed or stopped; those that only look for places are not counted. */
   cycles: number
+  /** Of these, how many reached each place at which they were to be. */
+  cyclesKilled: number
   /** How many processes were killed or stopped. */
   killed: number
   /** Cycles in which something was acknowledged or begun and never brought to an end. */
@@ -22,6 +26,10 @@ export interface Figures {
   perScenario: object
   /** How often a process was killed or stopped at each crash point. */
   perPoint: Record<string, number>
+  /** Points that a process passed, and none was killed or stopped at. */
+  neverHit: CrashPoint[]
+  /** Points that no process passed. */
+  notPassed: CrashPoint[]
 }
 
 /** Runs cycles side by side, tells how it goes, and keeps what came of them. */
@@ -46,6 +54,11 @@ export class Lanes {
     return performance.now() > this.#end
   }
 
+  /** How many cycles with a kill there were. */
+  get cycles(): number {
+    return this.results.filter(isDeadly).length
+  }
+
   async run(cycles: Cycle[]): Promise<CycleResult[]> {
     const done: CycleResult[] = []
     const left = cycles.values()
@@ -65,6 +78,8 @@ export class Lanes {
 
   figures(modes: readonly string[], scenarios: readonly string[]): Figures {
     const { results } = this
+    const hit = perPoint(results)
+    const passed = new Set(results.flatMap(({ passes }) => Object.values(passes).flatMap((each) => Object.keys(each))))
     const broken = (...ids: string[]) =>
       results.filter(({ problems }) => problems.some((problem) => ids.includes(problem.split(':')[0] ?? ''))).length
     const per = (groups: readonly string[], of: (cycle: Cycle) => string) =>
@@ -77,7 +92,9 @@ export class Lanes {
       cyclesPerMinute: this.#pace(),
       perMode: per(modes, ({ mode }) => mode),
       perScenario: per(scenarios, ({ scenario }) => scenario),
-      perPoint: perPoint(results),
+      perPoint: hit,
+      neverHit: crashPoints.filter((point) => passed.has(point) && !Object.hasOwn(hit, point)),
+      notPassed: crashPoints.filter((point) => !passed.has(point) && !Object.hasOwn(hit, point)),
     }
   }
 
@@ -111,14 +128,20 @@ function perPoint(results: CycleResult[]): Record<string, number> {
   return counts
 }
 
-function summed(results: CycleResult[]): Pick<Figures, 'cycles' | 'killed' | 'p95RecoveryMs'> {
+function isDeadly({ cycle }: CycleResult): boolean {
+  return cycle.at.length > 0
+}
+
+function summed(results: CycleResult[]): Pick<Figures, 'cycles' | 'cyclesKilled' | 'killed' | 'p95RecoveryMs'> {
   // Pauses that were asked for are included; cycles in which nothing had to be recovered are not.
   const times = results
     .filter(({ killed }) => killed > 0)
     .map(({ recoveryMs }) => recoveryMs)
     .sort((a, b) => a - b)
+  const deadly = results.filter(isDeadly)
   return {
-    cycles: results.length,
+    cycles: deadly.length,
+    cyclesKilled: deadly.filter(({ cycle, killed }) => killed === cycle.at.length).length,
     killed: results.reduce((sum, { killed }) => sum + killed, 0),
     p95RecoveryMs: Math.round(times[Math.ceil(times.length * 0.95) - 1] ?? 0),
   }

@@ -131,8 +131,14 @@ export const planted: [string, string, Family, RegExp, string | Planted][] = [
     /names another result/,
     'UPDATE agent_results SET id = id + 50',
   ],
-  ['I4', 'a join that never fired', 'join', /fired at null/, 'UPDATE joins SET fired_at = NULL'],
-  ['I4', 'a join that fired before the last child ended', 'join', /fired at 1,/, 'UPDATE joins SET fired_at = 1'],
+  ['I4', 'a join that never fired', 'join', /never fired/, 'UPDATE joins SET fired_at = NULL'],
+  [
+    'I4',
+    'a join that fired before the last child ended',
+    'join',
+    /was woken before it heard of child/,
+    `UPDATE inbox SET seq = -1 WHERE kind = 'join'`,
+  ],
   ['I4', 'a join that made two wakes', 'join', /made 2 wakes/, again('inbox', `kind = 'join'`, `id = 'copy'`)],
   ['I4', 'a join that woke nobody', 'join', /made 0 wakes/, `DELETE FROM inbox WHERE kind = 'join'`],
   [

@@ -6,45 +6,9 @@ import { timedRuns } from '../../src/engine/run/worker/timed-runs.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type ManualClock, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine } from './engine.ts'
-
-/** A manual clock that tells when somebody sleeps until a moment. */
-interface WatchedClock extends ManualClock {
-  /** Resolves when somebody has begun to sleep until this moment. */
-  armed(moment: Millis): Promise<void>
-  /** All sleeps so far. */
-  sleeps: Millis[]
-}
-
-function watchedClock(): WatchedClock {
-  const clock = manualClock()
-  const sleeps: Millis[] = []
-  let waiters: { moment: Millis; resolve(): void }[] = []
-  let latest = new Set<Millis>()
-  return {
-    ...clock,
-    sleeps,
-    armed: (moment) =>
-      new Promise((resolve) => {
-        if (latest.has(moment)) resolve()
-        else waiters.push({ moment, resolve })
-      }),
-    sleep(duration, signal) {
-      const until = clock.now() + duration
-      sleeps.push(duration)
-      latest.add(until)
-      for (const waiter of waiters) if (waiter.moment === until) waiter.resolve()
-      waiters = waiters.filter(({ moment }) => moment !== until)
-      return clock.sleep(duration, signal)
-    },
-    async advance(duration) {
-      latest = new Set()
-      await clock.advance(duration)
-    },
-  }
-}
+import { boundTo, watchedClock } from './watched-clock.ts'
 
 describe.each(databases)('what waits for a moment on %s', (database) => {
   let under: TestEngine
@@ -170,17 +134,4 @@ function counted(store: Store): { store: Store; statements(): number } {
       }),
     )
   return { store: { ...boundTo(store), read }, statements: () => count }
-}
-
-/** The same store as a plain object, so that one of its functions can be replaced. */
-function boundTo(store: Store): Store {
-  return {
-    dialect: store.dialect,
-    place: store.place,
-    write: (area, body) => store.write(area, body),
-    read: (body) => store.read(body),
-    snapshot: (body) => store.snapshot(body),
-    onHint: (listener) => store.onHint(listener),
-    close: () => store.close(),
-  }
 }

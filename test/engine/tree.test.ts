@@ -5,6 +5,7 @@ import { append } from '../../src/engine/turns/append.ts'
 import { fork } from '../../src/engine/turns/fork.ts'
 import { archive, rename } from '../../src/engine/turns/sessions.ts'
 import { exportTurns, importTurns } from '../../src/engine/turns/transfer.ts'
+import { treeWindow } from '../../src/engine/turns/windows.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { findThread, readAllTurns, readThreads, readTips } from '../../src/store/rows/threads.ts'
 import { type Database, databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
@@ -193,7 +194,11 @@ async function compare({ store }: TestRuntime, model: Model): Promise<void> {
         hasChildren: model.hasChildren(id),
         totalTokens: path.reduce((sum, each) => sum + (model.turns.get(each)?.tokens ?? 0), 0),
       })
-      if (thread) expect((await readThreads(rows, thread)).map(({ turnId }) => turnId)).toEqual(path)
+      if (!thread) continue
+      expect((await readThreads(rows, thread)).map(({ turnId }) => turnId)).toEqual(path)
+      const { rows: ofTree } = await treeWindow(rows, { of: thread })
+      const sameRoot = [...model.turns.keys()].filter((other) => model.path(other)[0] === path[0])
+      expect(ofTree.map((line) => line.id)).toEqual(sameRoot.sort().reverse())
     }
     const tips = (await readTips(rows)).map(({ turnId }) => turnId)
     expect(new Set(tips)).toEqual(new Set([...model.turns.keys()].filter((id) => !model.hasChildren(id))))

@@ -373,6 +373,7 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['createSignInLink', (v) => app.createSignInLink(v)],
     ['turnWindow', (v) => app.turnWindow(v, { of: v, after: v })],
     ['turnTree', (v) => app.turnTree({ folder: v, kind: v as 'agent', after: v })],
+    ['turnTree', (v) => app.turnTree({ folder: here, of: v })],
     ['runSteps', (v) => app.runSteps(v)],
     ['usageByDay', (v) => app.usageByDay(Number(v))],
     ['metrics', () => app.metrics()],

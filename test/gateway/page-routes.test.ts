@@ -87,6 +87,26 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     expect((await door.turnTree({ kind: 'agent' })).rows).toEqual([])
   })
 
+  test('the tree of one session has its own turns and those of its forks, however many newer ones others have', async () => {
+    const { door } = gateway
+    await ask('one')
+    await ask('two')
+    await door.fork(folder, { turn: 'main', label: 'side' })
+    await ask('three', 'side')
+    await ask('four')
+    for (const word of ['five', 'six', 'seven', 'eight']) await ask(word, 'elsewhere')
+    const words = async (query: { of: string; limit: number; after?: string }) => {
+      const { rows, next } = await door.turnTree({ folder, ...query })
+      return { words: rows.map(({ preview }) => preview), next }
+    }
+    const newest = await words({ of: 'side', limit: 3 })
+    expect(newest.words).toEqual(['four', 'three', 'two'])
+    expect(await words({ of: 'side', limit: 3, after: newest.next ?? '' })).toEqual({ words: ['one'], next: undefined })
+    expect((await words({ of: 'elsewhere', limit: 9 })).words).toEqual(['eight', 'seven', 'six', 'five'])
+    await expect(door.turnTree({ of: 'side' })).rejects.toMatchObject({ code: 'bad_request' })
+    await expect(words({ of: 'nowhere', limit: 3 })).rejects.toMatchObject({ code: 'not_found' })
+  })
+
   test('a run in a list says what was asked and when, and a request lists its runs', async () => {
     const { door } = gateway
     const { runId } = await ask(`what "is" 1 < 2\\?\n${'long '.repeat(1000)}`)
@@ -135,6 +155,7 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     await expect(eve?.runSteps(runId ?? '')).rejects.toMatchObject({ code: 'not_found' })
     await expect(eve?.turnWindow(folder, { of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.turnTree()).toEqual({ rows: [] })
+    await expect(eve?.turnTree({ folder, of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.usageByDay(7)).toEqual([])
     const steps = (await ada?.runSteps(runId ?? ''))?.steps ?? []
     expect(steps.flatMap(({ input, output }) => [input, output]).filter((each) => each !== undefined)).toEqual([

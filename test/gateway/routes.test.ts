@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { HeddleError, UsageError } from '../../src/domain/errors.ts'
-import { isDaemonGone } from '../../src/gateway/client.ts'
+import { isDaemonGone } from '../../src/gateway/daemon-request.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 

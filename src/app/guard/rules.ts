@@ -132,7 +132,14 @@ export const rules: RulesOf<App> = {
       return [at, { ...query, of: await checks.named(query.of ?? 'main', at) }]
     },
   },
-  turnTree: { action: 'turn.read', args: async (checks, query) => [await inFolder(checks, query)] },
+  turnTree: {
+    action: 'turn.read',
+    async args(checks, query) {
+      const at = await inFolder(checks, query)
+      if (at?.of === undefined || at.folder === undefined) return [at]
+      return [{ ...at, of: await checks.named(at.of, at.folder) }]
+    },
+  },
   tips: { action: 'turn.read' },
   context: {
     action: 'turn.read',

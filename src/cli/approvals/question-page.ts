@@ -2,6 +2,7 @@ import type { ApprovalView } from '../../api/views/approval.ts'
 import type { TaskLine } from '../../api/views/plan.ts'
 import { budgetTool, type Fact } from '../../domain/approval.ts'
 import { tail } from '../../domain/id.ts'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import { shownPath, visible } from '../../domain/text/visible.ts'
 import type { Client } from '../../gateway/api.ts'
 import { cut, paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
@@ -86,7 +87,7 @@ function shortened(screen: Screen, fact: Fact, { most, id }: { most: number; id:
   const hang = ' '.repeat(2 + nameWidth)
   const cutOff = factLines({ ...screen, color: false }, fact).slice(most - 1)
   const characters = cutOff.reduce((sum, row) => sum + [...row.slice(hang.length)].length, 0)
-  const missing = `… ${characters.toLocaleString('en')} more characters, heddle show approval:${id} shows all`
+  const missing = `… ${groupDigits(characters)} more characters, heddle show approval:${id} shows all`
   return [...rows.slice(0, most - 1), hang + paint(screen, 'yellow', missing)]
 }
 
@@ -122,7 +123,7 @@ export function questionRow(approval: ApprovalView): string[] {
 }
 
 export function countLines(count: number): string {
-  return count === 1 ? '1 line' : `${count.toLocaleString('en')} lines`
+  return count === 1 ? '1 line' : `${groupDigits(count)} lines`
 }
 
 function taskWords({ id, planId, title }: TaskLine): string {

@@ -1,7 +1,7 @@
 import type { WorkInProgress } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
-import { isDaemonGone } from '../../gateway/client.ts'
+import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import type { CommandContext } from '../command.ts'
 import { askAgainAlone } from '../live/ask-again-alone.ts'
 import { recoveryNotice } from '../live/recovery-notice.ts'

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { Event } from '../../domain/event.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
-import { isDaemonGone } from '../../gateway/client.ts'
+import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { wholeInput } from '../input/piped.ts'

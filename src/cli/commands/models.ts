@@ -5,6 +5,7 @@ import { redact } from '../../config/redact.ts'
 import { rehearsal } from '../../config/schema.ts'
 import { configSet } from '../../config/set.ts'
 import { HeddleError } from '../../domain/errors.ts'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { trialLines, undoCommand } from '../pages/trial-lines.ts'
@@ -140,5 +141,5 @@ function placeIn({ agent, allowedModels }: Config, name: string): string {
 }
 
 function figure(count: number): string {
-  return count.toLocaleString('en')
+  return groupDigits(count)
 }

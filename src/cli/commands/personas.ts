@@ -113,7 +113,7 @@ function sandboxFrom(text: string): SandboxPermissions {
     const [key = '', value = ''] = pair.split('=').map((part) => part.trim())
     return [key, value === 'false' || value === 'off' ? false : /^\d+$/.test(value) ? Number(value) : value]
   })
-  const parsed = sandboxPermissions.safeParse(Object.fromEntries(pairs))
+  const parsed = sandboxPermissions().safeParse(Object.fromEntries(pairs))
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new UsageError(
@@ -142,7 +142,7 @@ function modelConfigFrom(
 
 function temperatureFrom(text: string): number {
   const number = Number(text)
-  if (text.trim() === '' || !modelSettings.shape.temperature.safeParse(number).success)
+  if (text.trim() === '' || !modelSettings().shape.temperature.safeParse(number).success)
     throw new UsageError(`"${printable(text)}" is not a temperature`, 'give a number from 0 to 2, or default')
   return number
 }

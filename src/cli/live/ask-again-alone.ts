@@ -1,4 +1,4 @@
-import { isDaemonGone } from '../../gateway/client.ts'
+import { isDaemonGone } from '../../gateway/daemon-request.ts'
 
 /** Asks; if the daemon is gone, asks again once `continueAlone` has put the engine of this process in its place. */
 export async function askAgainAlone<T>(ask: () => Promise<T>, continueAlone: () => Promise<void>): Promise<T> {

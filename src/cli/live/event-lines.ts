@@ -1,6 +1,6 @@
 import { type Event, stepsIn } from '../../domain/event.ts'
-import { retryReason } from '../../domain/failure-words.ts'
 import { tail } from '../../domain/id.ts'
+import { retryReason } from '../../domain/text/failure-words.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 
 interface RunState {

@@ -1,7 +1,7 @@
 import type { PlanView } from '../../api/views/plan.ts'
 import type { Spending } from '../../domain/spending.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
-import { isDaemonGone } from '../../gateway/client.ts'
+import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import type { CommandContext } from '../command.ts'
 import { drawPlan, drawTasks, type PlanFacts, planFooter } from '../pages/plan-graph.ts'
 import { Frame } from './plan-frame.ts'

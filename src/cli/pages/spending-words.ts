@@ -1,5 +1,6 @@
 import { shortLabel } from '../../domain/session.ts'
 import type { Spending } from '../../domain/spending.ts'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { Usage } from '../../domain/turn.ts'
 
 type Money = Pick<Usage, 'costUsd' | 'estimatedUsd' | 'lostUsd'>
@@ -71,7 +72,7 @@ export function formatUsd(usd: number): string {
 }
 
 export function formatInteger(count: number): string {
-  return count.toLocaleString('en-US')
+  return groupDigits(count)
 }
 
 function about(reported: number, estimated: number): string {

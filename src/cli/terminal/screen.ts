@@ -97,7 +97,7 @@ function cellsOf(line: string): Cell[] {
       return []
     }
     if (isPlain(part)) return Array.from(part, (text) => ({ text, columns: 1, open }))
-    return Array.from(graphemes.segment(part), ({ segment }) => ({
+    return Array.from(graphemesOf(part), ({ segment }) => ({
       text: segment,
       columns: graphemeWidth(segment),
       open,
@@ -130,22 +130,29 @@ export function width(text: string): number {
   return isPlain(text) ? text.length : cellsOf(text).reduce((sum, { columns }) => sum + columns, 0)
 }
 
+/** Made when it is needed: to make one reads the tables of all languages. */
+let segmenter: Intl.Segmenter | undefined
+
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter()
+  return segmenter.segment(text)
+}
+
 /** Width of a grapheme. Control characters count as one: untrusted text has none left when it is printed. */
 function graphemeWidth(grapheme: string): number {
   if (grapheme.length > 1) return stringWidth(grapheme)
-  const known = grapheme < '\u0080' ? 1 : (letterWidths.get(grapheme) ?? stringWidth(grapheme))
+  const known = grapheme < '\u0080' || isPlain(grapheme) ? 1 : (letterWidths.get(grapheme) ?? stringWidth(grapheme))
   letterWidths.set(grapheme, known)
   return known
 }
 
-/** Fast path: ASCII text has one column per character. */
+/** Fast path: letters of Europe, punctuation, arrows and lines of boxes have one column per character. */
 function isPlain(text: string): boolean {
-  return /^[ -~]*$/.test(text)
+  return /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u257f]*$/.test(text)
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours take no room
 const ownColours = /\u001b\[(\d+)m/
-const graphemes = new Intl.Segmenter()
 /** Cache of widths of single UTF-16 units; bounded by 65,536 entries. */
 const letterWidths = new Map<string, number>()
 

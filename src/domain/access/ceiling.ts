@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { madeOnce } from '../made-once.ts'
 import { type SandboxPermissions, sandboxPermissions } from '../persona.ts'
 
 const names = () => z.array(z.string().max(200)).readonly()
@@ -7,21 +8,23 @@ const names = () => z.array(z.string().max(200)).readonly()
  * The most that a run, and everything below it, may have. A limit that is left out limits nothing, so that a kind of limit
  * can be added without a change to stored rows.
  */
-export const ceiling = z.strictObject({
-  /** Names of tools. */
-  tools: names().exactOptional(),
-  /** Names of models. */
-  models: names().exactOptional(),
-  /** Limits on commands. */
-  sandbox: sandboxPermissions.exactOptional(),
-  /** Names of credentials that commands see. */
-  credentials: names().exactOptional(),
-  /** Names of the agent files that it may start or hand on as skills. */
-  skills: names().exactOptional(),
-  /** Names of MCP servers. */
-  mcpServers: names().exactOptional(),
-})
-export type Ceiling = z.infer<typeof ceiling>
+export const ceiling = madeOnce(() =>
+  z.strictObject({
+    /** Names of tools. */
+    tools: names().exactOptional(),
+    /** Names of models. */
+    models: names().exactOptional(),
+    /** Limits on commands. */
+    sandbox: sandboxPermissions().exactOptional(),
+    /** Names of credentials that commands see. */
+    credentials: names().exactOptional(),
+    /** Names of the agent files that it may start or hand on as skills. */
+    skills: names().exactOptional(),
+    /** Names of MCP servers. */
+    mcpServers: names().exactOptional(),
+  }),
+)
+export type Ceiling = z.infer<ReturnType<typeof ceiling>>
 
 /** What all of the ceilings leave; the only place that narrows them. Names keep the order of the first list. */
 export function intersectCeilings(...ceilings: readonly Ceiling[]): Ceiling {

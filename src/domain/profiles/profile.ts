@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Millis } from '../clock.ts'
 import { UsageError } from '../errors.ts'
+import { madeOnce } from '../made-once.ts'
 import { modelSettings, permissions } from '../persona.ts'
 import { isStorable } from '../text/storable.ts'
 import { type PolicyProblem, problemsOf } from './problem.ts'
@@ -9,34 +10,36 @@ const text = (max: number) => z.string().max(max).refine(isStorable, 'must be we
 const names = () => z.array(text(200).min(1)).max(1000)
 
 /** What a run with this profile may use, and how it works. A limit that is left out limits nothing. */
-const profileValue = z.strictObject({
-  /** The model that answers if nothing else is asked for. */
-  model: z.strictObject({
-    /** Only models of this provider. */
-    provider: text(100).min(1).exactOptional(),
-    /** Name of a model in heddle.yaml. */
-    model: text(200).min(1).exactOptional(),
+const profileValue = madeOnce(() =>
+  z.strictObject({
+    /** The model that answers if nothing else is asked for. */
+    model: z.strictObject({
+      /** Only models of this provider. */
+      provider: text(100).min(1).exactOptional(),
+      /** Name of a model in heddle.yaml. */
+      model: text(200).min(1).exactOptional(),
+    }),
+    /** Names of the only models besides `model.model`. With a model and without this list, only that model. */
+    allowedModels: names().exactOptional(),
+    /** Agent files whose instructions may be forwarded, as `skill:NAME` or NAME. */
+    allowedSkills: names().exactOptional(),
+    /** MCP servers, as `mcp:NAME` or NAME. */
+    allowedMcpServers: names().exactOptional(),
+    /** Max tokens of a prompt, if the model's own window is larger. */
+    contextWindow: z.int().min(1000).max(100_000_000).exactOptional(),
+    systemPrompt: text(100_000).exactOptional(),
+    limits: z
+      .strictObject({
+        /** Max running time of a run. */
+        timeoutSeconds: z.int().min(1).max(1_000_000).exactOptional(),
+        /** Max tokens of one reply. */
+        maxTokens: modelSettings().shape.maxTokens,
+        permissions: permissions().exactOptional(),
+      })
+      .exactOptional(),
   }),
-  /** Names of the only models besides `model.model`. With a model and without this list, only that model. */
-  allowedModels: names().exactOptional(),
-  /** Agent files whose instructions may be forwarded, as `skill:NAME` or NAME. */
-  allowedSkills: names().exactOptional(),
-  /** MCP servers, as `mcp:NAME` or NAME. */
-  allowedMcpServers: names().exactOptional(),
-  /** Max tokens of a prompt, if the model's own window is larger. */
-  contextWindow: z.int().min(1000).max(100_000_000).exactOptional(),
-  systemPrompt: text(100_000).exactOptional(),
-  limits: z
-    .strictObject({
-      /** Max running time of a run. */
-      timeoutSeconds: z.int().min(1).max(1_000_000).exactOptional(),
-      /** Max tokens of one reply. */
-      maxTokens: modelSettings.shape.maxTokens,
-      permissions: permissions.exactOptional(),
-    })
-    .exactOptional(),
-})
-export type ProfileValue = z.infer<typeof profileValue>
+)
+export type ProfileValue = z.infer<ReturnType<typeof profileValue>>
 
 /** A stored profile. */
 export interface Profile {
@@ -50,7 +53,7 @@ export interface Profile {
 
 /** Reads the value of a profile; all that is wrong with it at once. */
 export function readProfile(value: unknown): { value: ProfileValue } | { problems: PolicyProblem[] } {
-  const read = profileValue.safeParse(value)
+  const read = profileValue().safeParse(value)
   return read.success ? { value: read.data } : { problems: problemsOf(read.error) }
 }
 

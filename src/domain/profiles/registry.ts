@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { builtInAgents } from '../agent.ts'
+import { madeOnce } from '../made-once.ts'
 import { isStorable } from '../text/storable.ts'
 import { type PolicyProblem, problemsOf } from './problem.ts'
 
@@ -25,29 +26,33 @@ const line = (max: number) =>
 const names = () => z.array(line(200)).max(100, 'must have at most 100 names').default([])
 
 /** An agent that work can be delegated to. */
-const agentEntry = z.strictObject({
-  agentId: z
-    .string()
-    .regex(agentIdPattern, 'must be @ and 2 to 32 small letters, digits, _ and -, such as @writer')
-    .refine((id) => !isTaken(id), 'is the name of an agent that is always there'),
-  profileId: z.string(),
-  description: line(maxDescription),
-  defaultForwardSkills: names(),
-  /** Left out: nothing may be forwarded. */
-  allowedForwardSkills: names(),
-  defaultMcpServers: names(),
-  allowedMcpServers: names(),
-  tags: z.array(line(40)).max(20, 'must have at most 20 tags').default([]),
-})
-export type AgentEntry = z.infer<typeof agentEntry>
+const agentEntry = madeOnce(() =>
+  z.strictObject({
+    agentId: z
+      .string()
+      .regex(agentIdPattern, 'must be @ and 2 to 32 small letters, digits, _ and -, such as @writer')
+      .refine((id) => !isTaken(id), 'is the name of an agent that is always there'),
+    profileId: z.string(),
+    description: line(maxDescription),
+    defaultForwardSkills: names(),
+    /** Left out: nothing may be forwarded. */
+    allowedForwardSkills: names(),
+    defaultMcpServers: names(),
+    allowedMcpServers: names(),
+    tags: z.array(line(40)).max(20, 'must have at most 20 tags').default([]),
+  }),
+)
+export type AgentEntry = z.infer<ReturnType<typeof agentEntry>>
 /** An entry as it is written: lists may be left out. */
-export type AgentEntryInput = z.input<typeof agentEntry>
+export type AgentEntryInput = z.input<ReturnType<typeof agentEntry>>
 
-const agentRegistry = z.strictObject({
-  version: z.literal(1, 'must be 1'),
-  agents: z.array(agentEntry).max(maxAgents, `must have at most ${maxAgents} agents`),
-})
-export type AgentRegistry = z.infer<typeof agentRegistry>
+const agentRegistry = madeOnce(() =>
+  z.strictObject({
+    version: z.literal(1, 'must be 1'),
+    agents: z.array(agentEntry()).max(maxAgents, `must have at most ${maxAgents} agents`),
+  }),
+)
+export type AgentRegistry = z.infer<ReturnType<typeof agentRegistry>>
 
 export const emptyRegistry: AgentRegistry = { version: 1, agents: [] }
 
@@ -56,7 +61,7 @@ export function checkRegistry(
   value: unknown,
   profileIds: ReadonlySet<string>,
 ): { registry: AgentRegistry; problems: [] } | { registry?: undefined; problems: PolicyProblem[] } {
-  const read = agentRegistry.safeParse(value)
+  const read = agentRegistry().safeParse(value)
   const problems = [...(read.success ? [] : problemsOf(read.error)), ...problemsBetween(value, profileIds)]
   return read.success && problems.length === 0 ? { registry: read.data, problems: [] } : { problems }
 }

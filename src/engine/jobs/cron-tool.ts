@@ -26,40 +26,41 @@ const shownTimes = 5
 const shownFires = 20
 
 const short = () => z.string().min(1).max(200).exactOptional()
-const input = z.strictObject({
-  action: z.enum(['status', 'list', 'add', 'update', 'remove', 'run', 'runs']),
-  id: z.int().positive().exactOptional().describe('the job, for update, remove, run and runs'),
-  name: short(),
-  at: short().describe('once: "in 20 min", "18:00 tomorrow" or 2026-12-24T18:00'),
-  every: short().describe('again and again: "20s", "15 min", "weekday at 08:30"'),
-  cron: short().describe('five fields: minute hour day month weekday'),
-  on: short().describe('when an event of this name is emitted'),
-  timezone: short(),
-  activeHours: short().describe('HH:MM-HH:MM: not outside these hours'),
-  message: z
-    .string()
-    .min(1)
-    .max(20_000)
-    .exactOptional()
-    .describe('a task for an agent, with all that it needs to know'),
-  event: z.string().min(1).max(20_000).exactOptional().describe('news for a session, such as a reminder'),
-  session: short().describe('main, isolated (a new context each time) or a label'),
-  agent: short(),
-  model: short(),
-  thinking: z.enum(thinkingLevels).exactOptional(),
-  timeoutSeconds: z.number().positive().max(86_400).exactOptional(),
-  deliver: z.array(z.string().startsWith('session:').max(200)).max(5).exactOptional().describe('session:LABEL'),
-  missed: z.enum(missedPolicies).exactOptional(),
-  cleanup: z.enum(jobCleanups).exactOptional(),
-  enabled: z.boolean().exactOptional(),
-})
-type CronInput = z.infer<typeof input>
+const input = () =>
+  z.strictObject({
+    action: z.enum(['status', 'list', 'add', 'update', 'remove', 'run', 'runs']),
+    id: z.int().positive().exactOptional().describe('the job, for update, remove, run and runs'),
+    name: short(),
+    at: short().describe('once: "in 20 min", "18:00 tomorrow" or 2026-12-24T18:00'),
+    every: short().describe('again and again: "20s", "15 min", "weekday at 08:30"'),
+    cron: short().describe('five fields: minute hour day month weekday'),
+    on: short().describe('when an event of this name is emitted'),
+    timezone: short(),
+    activeHours: short().describe('HH:MM-HH:MM: not outside these hours'),
+    message: z
+      .string()
+      .min(1)
+      .max(20_000)
+      .exactOptional()
+      .describe('a task for an agent, with all that it needs to know'),
+    event: z.string().min(1).max(20_000).exactOptional().describe('news for a session, such as a reminder'),
+    session: short().describe('main, isolated (a new context each time) or a label'),
+    agent: short(),
+    model: short(),
+    thinking: z.enum(thinkingLevels).exactOptional(),
+    timeoutSeconds: z.number().positive().max(86_400).exactOptional(),
+    deliver: z.array(z.string().startsWith('session:').max(200)).max(5).exactOptional().describe('session:LABEL'),
+    missed: z.enum(missedPolicies).exactOptional(),
+    cleanup: z.enum(jobCleanups).exactOptional(),
+    enabled: z.boolean().exactOptional(),
+  })
+type CronInput = z.infer<ReturnType<typeof input>>
 
 /**
  * Tool for jobs of the run's own principal. What it makes is trusted no more than the run that makes it. Only an agent that
  * talks with the user makes jobs, and a job makes none: nothing multiplies by itself.
  */
-export function cronTool(engine: Engine, timezone: string): Tool {
+export function cronTool(engine: Engine, timezone: () => string): Tool {
   return defineTool(input, {
     name: cronToolName,
     // Looking at jobs changes nothing.
@@ -74,7 +75,7 @@ export function cronTool(engine: Engine, timezone: string): Tool {
       const run = await findRun(tx as Tx, call.runId)
       if (!run) return refusal('this run is over')
       try {
-        return { status: 'ok', output: await act(tx as Tx, { engine, timezone, run, call }, asked) }
+        return { status: 'ok', output: await act(tx as Tx, { engine, timezone: timezone(), run, call }, asked) }
       } catch (error) {
         if (!(error instanceof HeddleError)) throw error
         return refusal(`${error.message}; ${error.remedy}`)

@@ -17,7 +17,7 @@ import {
 import { addScore } from '../../store/knowledge/memories.ts'
 import { linkMemory } from '../../store/rows/results.ts'
 import type { Tx } from '../../store/store.ts'
-import { defineTool } from '../../tools/define-tool.ts'
+import { defineTool, withAlias } from '../../tools/define-tool.ts'
 import { accessibleSessions, findCaller } from '../plans/plan-call.ts'
 import type { Runtime } from '../runtime.ts'
 import { resultFor } from '../turns/ancestry.ts'
@@ -31,22 +31,25 @@ const maxCount = 20
 const maxMention = 500
 
 const words = z.array(z.string().min(1).max(100)).max(50)
-const storeInput = z.strictObject({
-  content: z.string(),
-  tags: words.exactOptional(),
-  keywords: words.exactOptional(),
-  result_id: z.int().positive().exactOptional(),
-  task_id: z.int().positive().exactOptional(),
-  replaces: z.int().positive().exactOptional(),
-})
-const queryInput = z.strictObject({ query: z.string(), limit: z.int().min(1).max(maxCount).default(defaultCount) })
-const updateInput = z.strictObject({
-  id: z.int().positive(),
-  content: z.string().min(1).exactOptional(),
-  tags: words.exactOptional(),
-  keywords: words.exactOptional(),
-})
-const idInput = z.strictObject({ id: z.int().positive() })
+const storeInput = () =>
+  z.strictObject({
+    content: z.string(),
+    tags: words.exactOptional(),
+    keywords: words.exactOptional(),
+    result_id: z.int().positive().exactOptional(),
+    task_id: z.int().positive().exactOptional(),
+    replaces: z.int().positive().exactOptional(),
+  })
+const queryInput = () =>
+  z.strictObject({ query: z.string(), limit: z.int().min(1).max(maxCount).default(defaultCount) })
+const updateInput = () =>
+  z.strictObject({
+    id: z.int().positive(),
+    content: z.string().min(1).exactOptional(),
+    tags: words.exactOptional(),
+    keywords: words.exactOptional(),
+  })
+const idInput = () => z.strictObject({ id: z.int().positive() })
 
 interface MemorySettings {
   /** Max active memories; those with the lowest score are archived. */
@@ -57,13 +60,13 @@ interface MemorySettings {
 
 /** Tools for memory. Workers have none of these except the query, if their agent file lists it. */
 export function memoryTools(runtime: Runtime, settings: MemorySettings): Tool[] {
-  const store = memoryStore(runtime, settings)
-  const query = memoryQuery(runtime, settings)
+  const store = memoryStore(runtime, settings) as Tool
+  const query = memoryQuery(runtime, settings) as Tool
   return [
     store,
-    { ...store, name: 'remember', description: 'The same as memory_store.' },
+    withAlias(store, 'remember', 'The same as memory_store.'),
     query,
-    { ...query, name: 'recall', description: 'The same as memory_query.' },
+    withAlias(query, 'recall', 'The same as memory_query.'),
     memoryUpdate(runtime, settings),
     scoreTool('memory_reinforce', reinforceBy, 'Raises the score of a memory that proved right.'),
     memoryTrust(runtime, settings),
@@ -71,7 +74,7 @@ export function memoryTools(runtime: Runtime, settings: MemorySettings): Tool[] 
   ] as Tool[]
 }
 
-function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof storeInput>> {
+function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.output<ReturnType<typeof storeInput>>> {
   return defineTool(storeInput, {
     name: 'memory_store',
     description:
@@ -102,7 +105,7 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
   })
 }
 
-function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
+function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output<ReturnType<typeof queryInput>>> {
   return defineTool(queryInput, {
     name: 'memory_query',
     description:
@@ -127,7 +130,10 @@ function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output
   })
 }
 
-function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof updateInput>> {
+function memoryUpdate(
+  runtime: Runtime,
+  { maxMemories }: MemorySettings,
+): Tool<z.output<ReturnType<typeof updateInput>>> {
   return defineTool(updateInput, {
     name: 'memory_update',
     description: 'Changes the text, tags or keywords of a memory. The old version stays readable.',
@@ -146,7 +152,10 @@ function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z
   })
 }
 
-function memoryTrust({ store, clock }: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof idInput>> {
+function memoryTrust(
+  { store, clock }: Runtime,
+  { maxMemories }: MemorySettings,
+): Tool<z.output<ReturnType<typeof idInput>>> {
   return defineTool(idInput, {
     name: 'memory_trust',
     description: 'Makes an untrusted memory trusted. The user is always asked, and sees its text and its sources.',
@@ -174,7 +183,7 @@ function memoryTrust({ store, clock }: Runtime, { maxMemories }: MemorySettings)
   })
 }
 
-function scoreTool(name: string, by: number, description: string): Tool<z.output<typeof idInput>> {
+function scoreTool(name: string, by: number, description: string): Tool<z.output<ReturnType<typeof idInput>>> {
   return defineTool(idInput, {
     name,
     description,

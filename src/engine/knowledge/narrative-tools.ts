@@ -25,21 +25,22 @@ import { labelOfStanding, type Standing, standingOf, standingText } from './stan
 const maxSearched = 500
 const maxFound = 5
 
-const updateInput = z.strictObject({
-  summary: z.string().trim().min(1).max(4000),
-  memory_ids: z.array(z.int().positive()).max(100).default([]),
-  task_ids: z.array(z.int().positive()).max(100).default([]),
-  previous_narrative_id: z.int().positive().exactOptional(),
-  topic: z.string().trim().min(1).max(100).exactOptional(),
-})
-const searchInput = z.strictObject({ id: z.int().positive().exactOptional(), query: z.string().exactOptional() })
+const updateInput = () =>
+  z.strictObject({
+    summary: z.string().trim().min(1).max(4000),
+    memory_ids: z.array(z.int().positive()).max(100).default([]),
+    task_ids: z.array(z.int().positive()).max(100).default([]),
+    previous_narrative_id: z.int().positive().exactOptional(),
+    topic: z.string().trim().min(1).max(100).exactOptional(),
+  })
+const searchInput = () => z.strictObject({ id: z.int().positive().exactOptional(), query: z.string().exactOptional() })
 
 /** Tools for narratives: each continues the one before, and the next session in the folder begins with the latest. */
 export function narrativeTools(runtime: Runtime): Tool[] {
   return [narrativeUpdate(runtime), narrativeSearch(runtime)] as Tool[]
 }
 
-function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>> {
+function narrativeUpdate({ clock }: Runtime): Tool<z.output<ReturnType<typeof updateInput>>> {
   return defineTool(updateInput, {
     name: 'narrative_update',
     description:
@@ -94,7 +95,10 @@ async function memoriesBehind(rows: Reading, summary: string, runId: string): Pr
   return [...states.keys(), ...used.map(({ memoryId }) => memoryId)]
 }
 
-function narrativeSearch({ store, markSecrets = (value) => value }: Runtime): Tool<z.output<typeof searchInput>> {
+function narrativeSearch({
+  store,
+  markSecrets = (value) => value,
+}: Runtime): Tool<z.output<ReturnType<typeof searchInput>>> {
   return defineTool(searchInput, {
     name: 'narrative_search',
     description: 'Finds narratives of this folder by id or by words; without either, the latest one.',

@@ -27,17 +27,18 @@ import { composeCallBrief } from './call-brief.ts'
 const maxListed = 60
 const names = () => z.array(z.string().trim().min(1).max(200)).max(100).optional()
 
-const input = z.strictObject({
-  agentId: z.string().trim().min(1).max(64).describe('such as @writer'),
-  task: z.string().trim().min(1).describe('everything it needs: it sees only task and context'),
-  context: z.string().optional(),
-  forwardSkills: names().describe('skills to hand on; left out: its default ones'),
-  mcpServers: names().describe('left out: its default ones'),
-  model_override: z.string().min(1).max(200).optional().describe('rarely needed; its profile may not allow it'),
-})
+const input = () =>
+  z.strictObject({
+    agentId: z.string().trim().min(1).max(64).describe('such as @writer'),
+    task: z.string().trim().min(1).describe('everything it needs: it sees only task and context'),
+    context: z.string().optional(),
+    forwardSkills: names().describe('skills to hand on; left out: its default ones'),
+    mcpServers: names().describe('left out: its default ones'),
+    model_override: z.string().min(1).max(200).optional().describe('rarely needed; its profile may not allow it'),
+  })
 
 /** Tool that hands a task to an agent of the registry, whose profile decides on model, skills and tools. */
-export function delegate(engine: Engine): Tool<z.output<typeof input>> {
+export function delegate(engine: Engine): Tool<z.output<ReturnType<typeof input>>> {
   return defineTool(input, {
     name: delegateTool,
     startsAgent: true,

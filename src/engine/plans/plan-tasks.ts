@@ -25,31 +25,32 @@ import { targetWarnings } from './shared-targets.ts'
 
 const maxTasks = 2000
 
-const input = z.strictObject({
-  project: z.strictObject({
-    id: z.int().positive().optional(),
-    title: z.string().trim().min(1).max(200),
-    goal: z.string().max(4000).optional(),
-  }),
-  tasks: z
-    .array(
-      z.strictObject({
-        key: z.string().trim().min(1).max(64),
-        title: z.string().trim().min(1).max(200),
-        context: z.string(),
-        skill: z.string().min(1),
-        depends_on: z.array(z.string()).default([]),
-        priority: z.int().min(-100).max(100).optional(),
-      }),
-    )
-    .max(maxTasks),
-})
+const input = () =>
+  z.strictObject({
+    project: z.strictObject({
+      id: z.int().positive().optional(),
+      title: z.string().trim().min(1).max(200),
+      goal: z.string().max(4000).optional(),
+    }),
+    tasks: z
+      .array(
+        z.strictObject({
+          key: z.string().trim().min(1).max(64),
+          title: z.string().trim().min(1).max(200),
+          context: z.string(),
+          skill: z.string().min(1),
+          depends_on: z.array(z.string()).default([]),
+          priority: z.int().min(-100).max(100).optional(),
+        }),
+      )
+      .max(maxTasks),
+  })
 
 /**
  * Tool that writes a whole plan or nothing; all problems are reported at once. With `project.id` it replans the unfinished
  * tasks.
  */
-export function planTasks(engine: Engine): Tool<z.output<typeof input>> {
+export function planTasks(engine: Engine): Tool<z.output<ReturnType<typeof input>>> {
   const { agents } = engine
   return defineTool(input, {
     name: 'plan_tasks',
@@ -207,6 +208,11 @@ function isKept(task: Task): boolean {
   return status === 'completed' || status === 'skipped' || status === 'running' || isUserCancellation(task)
 }
 
-function draftOf({ depends_on, skill, priority, ...task }: z.output<typeof input>['tasks'][number]): TaskDraft {
+function draftOf({
+  depends_on,
+  skill,
+  priority,
+  ...task
+}: z.output<ReturnType<typeof input>>['tasks'][number]): TaskDraft {
   return { ...task, skill: skill.replace(/^@/, ''), dependsOn: depends_on, ...(priority !== undefined && { priority }) }
 }

@@ -23,7 +23,7 @@ import { findCaller, findPlanFor, foreignPlanRefusal, plansFor, refuseCall } fro
 import { type GateSettings, gateReason, matchesApproval, planPreview } from './plan-gate.ts'
 import { targetWarnings } from './shared-targets.ts'
 
-const projectInput = z.strictObject({ project_id: z.int().positive() })
+const projectInput = () => z.strictObject({ project_id: z.int().positive() })
 
 /** The coordinator's tools for plans: start, inspect, decide about tasks, wait. */
 export function projectTools(engine: Engine, gate: GateSettings): Tool[] {
@@ -88,7 +88,7 @@ function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: numb
 }
 
 function projectStatus(engine: Engine): Tool<{ project_id?: number | undefined }> {
-  return defineTool(projectInput.partial(), {
+  return defineTool(() => projectInput().partial(), {
     name: 'project_status',
     description: 'Titles, statuses and edges of a plan (the newest one without an id).',
     effect: 'pure',
@@ -113,12 +113,13 @@ function projectStatus(engine: Engine): Tool<{ project_id?: number | undefined }
   })
 }
 
-const listInput = z.strictObject({
-  project_id: z.int().positive().optional(),
-  status: z.enum(taskStatuses).optional(),
-})
+const listInput = () =>
+  z.strictObject({
+    project_id: z.int().positive().optional(),
+    status: z.enum(taskStatuses).optional(),
+  })
 
-function taskList(engine: Engine): Tool<z.output<typeof listInput>> {
+function taskList(engine: Engine): Tool<z.output<ReturnType<typeof listInput>>> {
   return defineTool(listInput, {
     name: 'task_list',
     description: 'Tasks of your plans, without their briefs.',
@@ -137,15 +138,16 @@ function taskList(engine: Engine): Tool<z.output<typeof listInput>> {
   })
 }
 
-const updateInput = z.strictObject({
-  id: z.int().positive(),
-  action: z.enum(taskActions),
-  context: z.string().min(1).exactOptional(),
-  skill: z.string().min(1).exactOptional(),
-  reason: z.string().exactOptional(),
-})
+const updateInput = () =>
+  z.strictObject({
+    id: z.int().positive(),
+    action: z.enum(taskActions),
+    context: z.string().min(1).exactOptional(),
+    skill: z.string().min(1).exactOptional(),
+    reason: z.string().exactOptional(),
+  })
 
-function taskUpdate(engine: Engine): Tool<z.output<typeof updateInput>> {
+function taskUpdate(engine: Engine): Tool<z.output<ReturnType<typeof updateInput>>> {
   return defineTool(updateInput, {
     name: 'task_update',
     description: 'Changes a task: retry (context, skill: with another brief or agent), skip, cancel, edit.',
@@ -174,13 +176,14 @@ function taskUpdate(engine: Engine): Tool<z.output<typeof updateInput>> {
   })
 }
 
-const waitInput = z.strictObject({
-  run_ids: z.array(z.string().min(3)).min(1).optional(),
-  project_id: z.int().positive().optional(),
-})
+const waitInput = () =>
+  z.strictObject({
+    run_ids: z.array(z.string().min(3)).min(1).optional(),
+    project_id: z.int().positive().optional(),
+  })
 
 /** Ends the turn; the session is woken when what it started has ended. */
-const waitTool = ({ scheduling }: Engine): Tool<z.output<typeof waitInput>> =>
+const waitTool = ({ scheduling }: Engine): Tool<z.output<ReturnType<typeof waitInput>>> =>
   defineTool(waitInput, {
     name: 'wait',
     description:

@@ -96,13 +96,14 @@ const pageInput = z
 /** Max agents in one answer of `list_agents`. */
 const maxAgents = 100
 
-const listInput = z.strictObject({
-  query: z.string().max(200).optional().describe('only those with this text in name, description or tags'),
-  offset: z.int().min(0).default(0),
-})
+const listInput = () =>
+  z.strictObject({
+    query: z.string().max(200).optional().describe('only those with this text in name, description or tags'),
+    offset: z.int().min(0).default(0),
+  })
 
 /** Tool that lists the agents work can be delegated to. */
-export function listAgentsTool({ store, agents, registry }: Engine): Tool<z.output<typeof listInput>> {
+export function listAgentsTool({ store, agents, registry }: Engine): Tool<z.output<ReturnType<typeof listInput>>> {
   return defineTool(listInput, {
     name: 'list_agents',
     description: `Lists the agents that can be started, with a description; at most ${maxAgents} at a time.`,

@@ -18,25 +18,26 @@ import { defaultTarget, type SubagentSettings, subagentTargets } from './subagen
 /** Max seconds of a sub-agent's running time that can be asked for: a day. */
 const maxTimeoutSeconds = 86_400
 
-const input = z.strictObject({
-  task: z.string().trim().min(1).describe('everything the sub-agent needs: it sees only this'),
-  label: z.string().max(200).optional().describe('short name for tracking, e.g. "research"'),
-  agentId: z.string().min(1).max(64).optional().describe('an agent of agents_list'),
-  model: z.string().min(1).max(200).optional().describe('another of the configured models'),
-  thinking: z.enum(thinkingLevels).optional(),
-  timeoutSeconds: z.int().min(0).max(maxTimeoutSeconds).optional().describe('max running time; 0 = no limit'),
-  cleanup: z.enum(cleanups).optional().describe('delete: its transcript is removed once you have read its result'),
-  memoryShareMode: z
-    .enum(shareModes)
-    .optional()
-    .describe(
-      'isolated: the result is not announced, read it with subagents and read_result; ' +
-        'handoff: the result is announced; inherit-readonly: it also sees this conversation',
-    ),
-})
+const input = () =>
+  z.strictObject({
+    task: z.string().trim().min(1).describe('everything the sub-agent needs: it sees only this'),
+    label: z.string().max(200).optional().describe('short name for tracking, e.g. "research"'),
+    agentId: z.string().min(1).max(64).optional().describe('an agent of agents_list'),
+    model: z.string().min(1).max(200).optional().describe('another of the configured models'),
+    thinking: z.enum(thinkingLevels).optional(),
+    timeoutSeconds: z.int().min(0).max(maxTimeoutSeconds).optional().describe('max running time; 0 = no limit'),
+    cleanup: z.enum(cleanups).optional().describe('delete: its transcript is removed once you have read its result'),
+    memoryShareMode: z
+      .enum(shareModes)
+      .optional()
+      .describe(
+        'isolated: the result is not announced, read it with subagents and read_result; ' +
+          'handoff: the result is announced; inherit-readonly: it also sees this conversation',
+      ),
+  })
 
 /** Tool that starts an agent in a session of its own. Returns at once; the result is announced when the agent has ended. */
-export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<z.output<typeof input>> {
+export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<z.output<ReturnType<typeof input>>> {
   return defineTool(input, {
     name: 'sessions_spawn',
     startsAgent: true,
@@ -106,7 +107,7 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
 
 /** What is asked for, else what the owner configured for sub-agents. */
 function optionsOf(
-  { model, thinking, timeoutSeconds }: z.output<typeof input>,
+  { model, thinking, timeoutSeconds }: z.output<ReturnType<typeof input>>,
   targetModel: string | null,
   settings: SubagentSettings,
 ): RunOptions {

@@ -17,15 +17,21 @@ const defaultMinutes = 30
 /** Fewer characters of an id would be taken for a number or a label. */
 const minIdPart = 4
 
-const input = z.strictObject({
-  action: z.enum(['list', 'kill', 'kill_all', 'steer']),
-  target: z.string().min(1).max(200).optional().describe('run id, label, session key, "last", or a number of list'),
-  input: z.string().trim().min(1).optional().describe('steer: what to tell it'),
-  recentMinutes: z.int().min(0).max(100_000).default(defaultMinutes).describe('also list those that ended since then'),
-})
+const input = () =>
+  z.strictObject({
+    action: z.enum(['list', 'kill', 'kill_all', 'steer']),
+    target: z.string().min(1).max(200).optional().describe('run id, label, session key, "last", or a number of list'),
+    input: z.string().trim().min(1).optional().describe('steer: what to tell it'),
+    recentMinutes: z
+      .int()
+      .min(0)
+      .max(100_000)
+      .default(defaultMinutes)
+      .describe('also list those that ended since then'),
+  })
 
 /** Tool that lists, stops and steers the sub-agents of the calling session and theirs, and no others. */
-export function subagentsTool(engine: Engine): Tool<z.output<typeof input>> {
+export function subagentsTool(engine: Engine): Tool<z.output<ReturnType<typeof input>>> {
   return defineTool(input, {
     name: 'subagents',
     description:

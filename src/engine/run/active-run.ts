@@ -11,7 +11,7 @@ import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { parkClaim } from '../../store/rows/released-runs.ts'
 import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
-import { insertSteps, readSteps } from '../../store/rows/steps.ts'
+import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { callsOfRun } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
@@ -22,8 +22,9 @@ import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, ClaimedRun, WorkerHandle } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
-import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
+import { Journal, stepEventFields } from './context/journal.ts'
 import type { PathTurn } from './context/path-turn.ts'
+import { surveyedBegins, touchedFolder } from './context/touched-folder.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
 
@@ -348,8 +349,8 @@ export class ActiveRun implements RunHandle<Engine> {
   }
 
   /**
-   * Journals the end of the last call of a reply. It is stored with what follows it at once: the reservation of the next model
-   * call, or the end of the run. A crash before that leaves the call open, as one before its end does.
+   * Journals the end of a reply's last call, a pure one. It is stored with what follows it at once: the reservation of the next
+   * model call, or the end of the run. A crash before that leaves the call open, and it is made again.
    */
   hold(step: Step): void {
     this.#held = step
@@ -372,6 +373,7 @@ export class ActiveRun implements RunHandle<Engine> {
       tx,
       steps.map((step) => ({ ...step, touchedFolder: touchedFolder(step, session.folder) })),
     )
+    for (const seq of surveyedBegins([...this.journal.steps, ...steps], steps)) clearTouchedFolder(tx, run.id, seq)
     const told = steps.map((step) => ({ seq: step.seq, kind: step.kind, ...stepEventFields(step) }))
     const payload = { steps: told }
     if (told.length > 0) recordEvent(tx, { at, kind: 'run.step', subject: `run:${run.id}`, payload, scope: run })

@@ -1,6 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
-import { retryReason } from '../../domain/failure-words.ts'
 import type { Run } from '../../domain/run.ts'
+import { retryReason } from '../../domain/text/failure-words.ts'
 import { mainArgument } from '../../domain/text/main-argument.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
 import { type BudgetQuestion, isSameBudget } from '../../store/rows/budget-questions.ts'

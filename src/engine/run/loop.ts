@@ -161,9 +161,10 @@ async function finishOpenCalls(run: ActiveRun): Promise<void> {
 
 async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
   let open = calls.length
-  const end: EndCall = async (step, record) => {
-    // Only once the ends of all others are stored: nothing else may write for the run while a step is held.
-    if (open === 1 && !record && run.journal.pendingCalls.length === 0) return run.hold(step)
+  const end: EndCall = async ({ tool }, step, record) => {
+    // Only once the ends of all others are stored: nothing else may write for the run while a step is held. What a call has done
+    // is known after a crash only if its end is stored at once; a pure one has done nothing.
+    if (open === 1 && tool.effect === 'pure' && !record && run.journal.pendingCalls.length === 0) return run.hold(step)
     await run.record([step], record)
     open--
   }
@@ -174,20 +175,21 @@ async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
 }
 
 /** Stores the end of a call, with whatever else belongs to it. */
-type EndCall = (step: Step, record?: (tx: Tx) => Promise<void>) => Promise<void>
+type EndCall = (ready: ReadyCall, step: Step, record?: (tx: Tx) => Promise<void>) => Promise<void>
 
 async function finishCall(run: ActiveRun, ready: ReadyCall, end: EndCall): Promise<void> {
   const { engine, signal } = run
   signal.throwIfAborted()
   const context = { ...run.contextOf(ready.call.id), change: engine.moments.changeFiles(run, ready.call.id) }
-  if (!(await isStillGranted(run, ready))) return end(run.journal.next('ended', endedStep(ready.call, grantLapsed)))
+  if (!(await isStillGranted(run, ready)))
+    return end(ready, run.journal.next('ended', endedStep(ready.call, grantLapsed)))
   const labelOutcome = await engine.moments.watchFiles(run, ready)
   engine.crash('tool.before_run')
   run.assertLease()
   const made = await run.abortable(callWithTimeout(engine.clock, ready, context))
   engine.crash('tool.after_run')
   const { outcome, record } = await labelOutcome(made)
-  await end(run.journal.next('ended', endedStep(ready.call, outcome)), record)
+  await end(ready, run.journal.next('ended', endedStep(ready.call, outcome)), record)
 }
 
 /** Ends, requeues or leaves a run whose loop was interrupted by this error. */

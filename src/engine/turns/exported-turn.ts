@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { HeddleError } from '../../domain/errors.ts'
 import { idPattern } from '../../domain/id.ts'
 import { integrities } from '../../domain/label.ts'
+import { madeOnce } from '../../domain/made-once.ts'
 import { roles, sources } from '../../domain/message.ts'
 import { modelSettings, type Persona, permissions, personaPattern } from '../../domain/persona.ts'
 import { outcomes, type Run, runKinds, runOrigins, runStates, stepKinds } from '../../domain/run.ts'
@@ -50,7 +51,7 @@ export function parseExported(line: string, number: number): ExportedTurn {
     throw badLine(number, 'it is not JSON', cause)
   }
   if (isDeeperThan(value, depthLimit)) throw badLine(number, `it is nested deeper than ${depthLimit} levels`)
-  const parsed = exportedTurn.safeParse(value)
+  const parsed = exportedTurn().safeParse(value)
   if (!parsed.success) {
     const [problem] = parsed.error.issues
     throw badLine(number, `${problem?.path.join('.') || 'the line'}: ${problem?.message ?? 'not an exported turn'}`)
@@ -61,118 +62,122 @@ export function parseExported(line: string, number: number): ExportedTurn {
   return item
 }
 
-// PostgreSQL text columns cannot hold NUL; inside messages it is escaped.
-const plain = z.string().refine((text) => !text.includes('\0'), 'holds a NUL character')
-const id = z.string().regex(idPattern, 'not an id of 20 characters')
-const time = z.int().nonnegative()
-const count = z.int().nonnegative()
-const amount = z.number().nonnegative()
-const label = z.strictObject({ integrity: z.enum(integrities), sources: z.array(z.string()) })
-const thinking = z.strictObject({ level: z.enum(['off', 'low', 'medium', 'high']) })
-const part = z.union([
-  z.strictObject({
-    type: z.literal('image'),
-    path: z.string().exactOptional(),
-    mediaType: z.string(),
-    data: z.string(),
-  }),
-  z.strictObject({ type: z.literal('file'), path: z.string(), mediaType: z.string(), data: z.string() }),
-])
-
-const message = z.strictObject({
-  id,
-  parentId: id.optional(),
-  role: z.enum(roles),
-  source: z.enum(sources).optional(),
-  content: z.string(),
-  parts: z.array(part).optional(),
-  timestamp: time,
-  label: label.optional(),
-  outerRef: z.string().optional(),
-  model: z.string().optional(),
-  thinkingConfig: thinking.optional(),
-  toolCallId: z.string().optional(),
-})
-
-const exportedTurn = z.strictObject({
-  turn: z.strictObject({
-    id,
-    parentTurnId: id.nullable(),
-    type: z.enum(turnTypes),
-    status: z.enum(outcomes),
-    queryMessages: z.array(message),
-    responseMessage: message,
-    model: z.strictObject({ requested: plain.nullable(), actual: plain.nullable() }),
-    thinkingConfig: thinking.nullable(),
-    // Exports of earlier versions do not have it.
-    settings: z
-      .strictObject({
-        ...modelSettings.omit({ thinking: true }).shape,
-        permissions: z.array(z.looseObject({})).exactOptional(),
-      })
-      .nullable()
-      .default(null),
-    toolCalls: z.array(
-      z.strictObject({ id: z.string(), name: z.string(), status: z.enum(callStatuses), begun: count, ended: count }),
-    ),
-    tokenCount: count,
-    usage: z.strictObject({
-      inputTokens: count,
-      outputTokens: count,
-      cachedTokens: count,
-      costUsd: amount,
-      estimatedInputTokens: count.exactOptional(),
-      estimatedOutputTokens: count.exactOptional(),
-      estimatedUsd: amount.exactOptional(),
-      lostInputTokens: count.exactOptional(),
-      lostOutputTokens: count.exactOptional(),
-      lostUsd: amount.exactOptional(),
+const exportedTurn = madeOnce(() => {
+  // PostgreSQL text columns cannot hold NUL; inside messages it is escaped.
+  const plain = z.string().refine((text) => !text.includes('\0'), 'holds a NUL character')
+  const id = z.string().regex(idPattern, 'not an id of 20 characters')
+  const time = z.int().nonnegative()
+  const count = z.int().nonnegative()
+  const amount = z.number().nonnegative()
+  const label = z.strictObject({ integrity: z.enum(integrities), sources: z.array(z.string()) })
+  const thinking = z.strictObject({ level: z.enum(['off', 'low', 'medium', 'high']) })
+  const part = z.union([
+    z.strictObject({
+      type: z.literal('image'),
+      path: z.string().exactOptional(),
+      mediaType: z.string(),
+      data: z.string(),
     }),
-    compaction: z.strictObject({ fromDepth: count, toDepth: count }).nullable(),
-    promptHash: plain.nullable(),
-    label,
-    runId: id,
+    z.strictObject({ type: z.literal('file'), path: z.string(), mediaType: z.string(), data: z.string() }),
+  ])
+
+  const message = z.strictObject({
+    id,
+    parentId: id.optional(),
+    role: z.enum(roles),
+    source: z.enum(sources).optional(),
+    content: z.string(),
+    parts: z.array(part).optional(),
     timestamp: time,
-  }),
-  personaId: plain.nullable(),
-  config: z
-    .strictObject({
-      systemPromptHash: plain.nullable(),
-      boundBy: z.array(z.string().regex(personaPattern)),
-      systemPrompt: plain.exactOptional(),
-    })
-    .exactOptional(),
-  run: z.strictObject({
-    id,
-    kind: z.enum(runKinds),
-    via: z.enum(runOrigins),
-    state: z.enum(runStates),
-    sessionId: id.nullable(),
-    rootRunId: id,
-    parentRunId: id.nullable(),
-    depth: count,
-    agent: plain.nullable(),
-    createdAt: time,
-    finishedAt: time.nullable(),
-  }),
-  steps: z.array(
-    z.strictObject({
-      seq: z.int().positive(),
-      kind: z.enum(stepKinds),
-      payload: z.unknown(),
-      at: z.int().nullable().default(null),
+    label: label.optional(),
+    outerRef: z.string().optional(),
+    model: z.string().optional(),
+    thinkingConfig: thinking.optional(),
+    toolCallId: z.string().optional(),
+  })
+
+  return z.strictObject({
+    turn: z.strictObject({
+      id,
+      parentTurnId: id.nullable(),
+      type: z.enum(turnTypes),
+      status: z.enum(outcomes),
+      queryMessages: z.array(message),
+      responseMessage: message,
+      model: z.strictObject({ requested: plain.nullable(), actual: plain.nullable() }),
+      thinkingConfig: thinking.nullable(),
+      // Exports of earlier versions do not have it.
+      settings: z
+        .strictObject({
+          ...modelSettings().omit({ thinking: true }).shape,
+          permissions: z.array(z.looseObject({})).exactOptional(),
+        })
+        .nullable()
+        .default(null),
+      toolCalls: z.array(
+        z.strictObject({ id: z.string(), name: z.string(), status: z.enum(callStatuses), begun: count, ended: count }),
+      ),
+      tokenCount: count,
+      usage: z.strictObject({
+        inputTokens: count,
+        outputTokens: count,
+        cachedTokens: count,
+        costUsd: amount,
+        estimatedInputTokens: count.exactOptional(),
+        estimatedOutputTokens: count.exactOptional(),
+        estimatedUsd: amount.exactOptional(),
+        lostInputTokens: count.exactOptional(),
+        lostOutputTokens: count.exactOptional(),
+        lostUsd: amount.exactOptional(),
+      }),
+      compaction: z.strictObject({ fromDepth: count, toDepth: count }).nullable(),
+      promptHash: plain.nullable(),
+      label,
+      runId: id,
+      timestamp: time,
     }),
-  ),
-  prompt: plain.nullable(),
-  persona: z.looseObject({ id: z.string().regex(personaPattern), identity: z.looseObject({}), permissions }).nullable(),
-  sessions: z.array(
-    z.strictObject({
-      folder: plain,
-      label: plain,
-      personaId: plain.nullable(),
-      kind: z.enum(sessionKinds).exactOptional(),
+    personaId: plain.nullable(),
+    config: z
+      .strictObject({
+        systemPromptHash: plain.nullable(),
+        boundBy: z.array(z.string().regex(personaPattern)),
+        systemPrompt: plain.exactOptional(),
+      })
+      .exactOptional(),
+    run: z.strictObject({
+      id,
+      kind: z.enum(runKinds),
+      via: z.enum(runOrigins),
+      state: z.enum(runStates),
+      sessionId: id.nullable(),
+      rootRunId: id,
+      parentRunId: id.nullable(),
+      depth: count,
+      agent: plain.nullable(),
+      createdAt: time,
+      finishedAt: time.nullable(),
     }),
-  ),
+    steps: z.array(
+      z.strictObject({
+        seq: z.int().positive(),
+        kind: z.enum(stepKinds),
+        payload: z.unknown(),
+        at: z.int().nullable().default(null),
+      }),
+    ),
+    prompt: plain.nullable(),
+    persona: z
+      .looseObject({ id: z.string().regex(personaPattern), identity: z.looseObject({}), permissions: permissions() })
+      .nullable(),
+    sessions: z.array(
+      z.strictObject({
+        folder: plain,
+        label: plain,
+        personaId: plain.nullable(),
+        kind: z.enum(sessionKinds).exactOptional(),
+      }),
+    ),
+  })
 })
 
 // JSON.stringify overflows the stack at depths that JSON.parse still accepts.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { UsageError } from '../../domain/errors.ts'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import { isStorable } from '../../domain/text/storable.ts'
 import type { ThreadConfig } from '../../domain/turn.ts'
 import { savePrompt } from '../../store/rows/turns.ts'
@@ -12,7 +13,7 @@ export async function storeSystemPrompt(tx: Tx, text: string | null): Promise<Pi
   if (text === null) return { systemPromptHash: null }
   if (text.trim() === '' || text.length > maxCharacters || !isStorable(text))
     throw new UsageError(
-      `a system prompt is 1 to ${maxCharacters.toLocaleString('en')} characters of text`,
+      `a system prompt is 1 to ${groupDigits(maxCharacters)} characters of text`,
       'give another text; --clear removes the one that is there',
       'bad_prompt',
     )

@@ -3,7 +3,13 @@ import type { TreeTurn, TurnLine, WindowTurn } from '../../api/views/turn.ts'
 import type { Step } from '../../domain/run.ts'
 import type { PlacedTurn, Thread, ToolCall } from '../../domain/turn.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
-import { agentsOfRuns, type BranchTurn, labelsAtHeads, newestTurns } from '../../store/rows/lists/turns-in-order.ts'
+import {
+  agentsOfRuns,
+  type BranchTurn,
+  labelsAtHeads,
+  newestOfTree,
+  newestTurns,
+} from '../../store/rows/lists/turns-in-order.ts'
 import { toolCallsOf } from '../../store/rows/steps.ts'
 import { readPath, readStepsOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
@@ -41,13 +47,16 @@ export async function pathWindow(
   }
 }
 
-/** The newest turns of a folder, or of all, newest first, each with the session that wrote it. */
+/**
+ * The newest turns of a folder, or of all, newest first, each with the session that wrote it; `of` leaves those of the tree that
+ * it belongs to.
+ */
 export async function treeWindow(
   rows: Reading,
-  { limit = defaultTree, after, ...filter }: OwnedBy & PageOptions & { folder?: string },
+  { limit = defaultTree, after, of, ...filter }: OwnedBy & PageOptions & { folder?: string; of?: Thread },
 ): Promise<ListPage<TreeTurn>> {
   const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: positionOfCursor(after)[1] }) }
-  const found = await newestTurns(rows, filter, page)
+  const found = of ? await newestOfTree(rows, filter, { ...page, of }) : await newestTurns(rows, filter, page)
   const shown = found.slice(0, limit)
   const last = found.length > limit ? shown.at(-1) : undefined
   const lines = await turnLines(rows, shown, filter)

@@ -8,8 +8,8 @@ import { get, post, type RoutesOf } from './route.ts'
 const persona = z.strictObject({
   id: z.string().max(100),
   identity: z.strictObject({ name: label, soul: z.string().max(100_000), emoji: z.string().max(100).exactOptional() }),
-  permissions,
-  defaultModelConfig: z.strictObject({ model: label.exactOptional(), ...modelSettings.shape }).exactOptional(),
+  permissions: permissions(),
+  defaultModelConfig: z.strictObject({ model: label.exactOptional(), ...modelSettings().shape }).exactOptional(),
 })
 
 const scope = {

@@ -64,8 +64,14 @@ export const turnRoutes: RoutesOf<TurnApp> = {
   turnTree: [
     get('turnTree', {
       path: '/v1/turns/tree',
-      summary: 'The newest turns of a folder, or of all, newest first, each with the session that wrote it.',
-      input: z.strictObject({ folder: folder.exactOptional(), kind: z.enum(sessionKinds).exactOptional(), ...page }),
+      summary:
+        'The newest turns of a folder, of all, or of the tree that a session or turn belongs to, newest first, each with the session that wrote it.',
+      input: z.strictObject({
+        folder: folder.exactOptional(),
+        kind: z.enum(sessionKinds).exactOptional(),
+        of: reference.exactOptional(),
+        ...page,
+      }),
       answer: { rows: 'turns' },
       call: (app, { id: _, ...query }) => app.turnTree(query),
       fields: (query = {}) => ({ ...query }),

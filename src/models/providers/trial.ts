@@ -1,5 +1,6 @@
 import type { Clock, Millis } from '../../domain/clock.ts'
 import { type Delta, type Model, ModelFailure, type ModelReply, type ModelRequest } from '../../domain/model.ts'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { Usage } from '../../domain/turn.ts'
 import { estimateTokensOf, textsOf } from '../stream/usage.ts'
 
@@ -155,5 +156,5 @@ function user(content: string) {
 }
 
 function figure(count: number): string {
-  return count.toLocaleString('en')
+  return groupDigits(count)
 }

@@ -1,8 +1,7 @@
 import { pathToFileURL } from 'node:url'
-import { databaseCorrupt, explainPostgres, explainSqlite } from '../failures.ts'
+import { databaseCorrupt, explainSqlite } from '../failures.ts'
 import type { DatabaseLocation } from '../open.ts'
-import { postgresVersion } from '../postgres/migrate.ts'
-import { connectPool, redactedUrl, schemaOf } from '../postgres/store.ts'
+import { redactedUrl } from '../postgres/server-address.ts'
 import { migrations } from '../schema-version.ts'
 import { SqliteConnection } from '../sqlite/connection.ts'
 import { inspectFile, sizeOf } from '../sqlite/file.ts'
@@ -19,7 +18,9 @@ interface DatabaseCheck {
 /** Checks a whole database without changing it; throws what is wrong, with the remedy. */
 export async function examineDatabase(place: DatabaseLocation): Promise<DatabaseCheck> {
   const newest = migrations.at(-1)?.id ?? 0
-  return place.kind === 'sqlite' ? examineFile(place.file, newest) : examineServer(place.url, newest)
+  if (place.kind === 'sqlite') return examineFile(place.file, newest)
+  const { examineServer } = await import('../postgres/open-server.ts')
+  return { place: redactedUrl(place.url), version: await examineServer(place.url), newest, bytes: null }
 }
 
 function examineFile(file: string, newest: number): DatabaseCheck {
@@ -34,18 +35,6 @@ function examineFile(file: string, newest: number): DatabaseCheck {
     throw explainSqlite(error, file)
   } finally {
     connection?.close()
-  }
-}
-
-async function examineServer(url: string, newest: number): Promise<DatabaseCheck> {
-  const place = redactedUrl(url)
-  const pool = connectPool({ url, poolSize: 1 })
-  try {
-    return { place, version: await postgresVersion(pool, schemaOf(url), place), newest, bytes: null }
-  } catch (error) {
-    throw explainPostgres(error, place)
-  } finally {
-    await pool.end()
   }
 }
 

@@ -3,7 +3,6 @@ import { basename } from 'node:path'
 import { ConstraintViolated } from '../failures.ts'
 import type { Migration } from '../migration.ts'
 import type { DatabaseLocation } from '../open.ts'
-import { isKeptSchema, restoreKeptSchema, restoreServer } from '../postgres/restore.ts'
 import { migrations, migrationsUpTo } from '../schema-version.ts'
 import { isKeptDatabase, restoreFile, restoreKept } from '../sqlite/restore.ts'
 import type { StoreContext } from '../store.ts'
@@ -35,6 +34,7 @@ export async function restoreBackup(
   }
   const oldSchema = await findKeptSchema(location, file)
   if (location.kind === 'postgres' && oldSchema !== undefined) {
+    const { restoreKeptSchema } = await postgresRestore()
     const restored = await restoreKeptSchema(location.url, oldSchema, known, context)
     return { bytes: null, ...restored, wayBack: wayBack(restored.keptAside) }
   }
@@ -43,7 +43,7 @@ export async function restoreBackup(
   try {
     const replaced = await (location.kind === 'sqlite'
       ? restoreFile(location.file, backup, steps, context)
-      : restoreServer(location.url, backup, steps, context))
+      : (await postgresRestore()).restoreServer(location.url, backup, steps, context))
     const turns = backup.rows.get('turns') ?? 0
     return { bytes: backup.bytes, turns, ...replaced, wayBack: wayBack(replaced.keptAside) }
   } catch (error) {
@@ -51,6 +51,11 @@ export async function restoreBackup(
       ? damaged(file, `it violates a constraint: ${error.message}`, error)
       : error
   }
+}
+
+/** Loaded when it is needed: most homes have no server. */
+function postgresRestore() {
+  return import('../postgres/restore.ts')
 }
 
 /** Command that restores the database that was moved aside: a file by its path, a schema by its name. */
@@ -61,6 +66,7 @@ function wayBack(keptAside: string | null): string | null {
 /** Name of a schema that was moved aside, given on the command line as if it were a path. */
 async function findKeptSchema(location: DatabaseLocation, file: string): Promise<string | undefined> {
   if (location.kind === 'sqlite' || existsSync(file)) return undefined
+  const { isKeptSchema } = await postgresRestore()
   return (await isKeptSchema(location.url, basename(file))) ? basename(file) : undefined
 }
 

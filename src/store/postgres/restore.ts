@@ -16,7 +16,8 @@ import type { Migration } from '../migration.ts'
 import type { StoreContext } from '../store.ts'
 import { stamp } from '../sync-folder.ts'
 import { applyToPostgres, inTransaction, migrateWithin, ourTables, withSchemaLock } from './migrate.ts'
-import { connectPool, redactedUrl, schemaOf } from './store.ts'
+import { redactedUrl, schemaOf } from './server-address.ts'
+import { connectPool } from './store.ts'
 
 const maxNameLength = 63
 const maxParameters = 60_000

@@ -8,6 +8,7 @@ import { type Prepared, prepare } from '../statement.ts'
 import type { Hint, Reading, Store, StoreContext } from '../store.ts'
 import { type Executor, Transaction } from '../transaction.ts'
 import { hintChannel } from './hint-channel.ts'
+import { redactedUrl, schemaOf, withoutSchema } from './server-address.ts'
 
 const writeTries = 10
 // Small: a row may hold megabytes, and a page is held in memory.
@@ -20,7 +21,7 @@ const queueTimeout: Millis = 60_000
 // idles this long, so the server may abort such a transaction.
 const idleInTransactionTimeout: Millis = 5000
 
-interface PostgresSettings {
+export interface PostgresSettings {
   url: string
   poolSize?: number
 }
@@ -166,28 +167,6 @@ function hintConnection({ url }: PostgresSettings): pg.ClientConfig {
     connectionTimeoutMillis: connectTimeout,
     application_name: `heddle hints ${schemaOf(url)}`.slice(0, 63),
   }
-}
-
-/** Schema of our tables: `?schema=name` of the URL, default `heddle`. */
-export function schemaOf(url: string): string {
-  const name = new URL(url).searchParams.get('schema') ?? 'heddle'
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name))
-    throw new HeddleError('bad_schema', `"${name}" is not a valid schema name`, 'use lower-case letters, digits and _')
-  return name
-}
-
-/** URL without its password, for display. */
-export function redactedUrl(url: string): string {
-  const redacted = new URL(url)
-  redacted.password = ''
-  redacted.searchParams.delete('password')
-  return redacted.toString()
-}
-
-function withoutSchema(url: string): string {
-  const bare = new URL(url)
-  bare.searchParams.delete('schema')
-  return bare.toString()
 }
 
 function executorOn(client: Pick<Connection, 'query'>): Executor {

@@ -1,3 +1,4 @@
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { FetchResult } from '../../domain/tools/fetch.ts'
 import { headBytes, kindOfText } from '../files/text-kind.ts'
 import { readableText } from './readable.ts'
@@ -31,7 +32,7 @@ export function pageText({ url, contentType, body, isCut }: FetchResult): PageTe
   const notes = [
     ...decoded.notes,
     ...(removed > 0 ? [`removed ${removed} invisible characters`] : []),
-    ...(isCut ? [`only the first ${body.length.toLocaleString('en-US')} bytes were read`] : []),
+    ...(isCut ? [`only the first ${groupDigits(body.length)} bytes were read`] : []),
   ]
   return { text, notes, isCut: isCut || page.isCut }
 }

@@ -6,10 +6,10 @@ import type { Listing } from './listing.ts'
 
 const maxBytes = 48_000
 
-const input = z.strictObject({ path: z.string().describe('relative to the folder; . is the folder itself') })
+const input = () => z.strictObject({ path: z.string().describe('relative to the folder; . is the folder itself') })
 
 /** Lists a directory. */
-export function listDir(threads: FileThreads): Tool<z.output<typeof input>> {
+export function listDir(threads: FileThreads): Tool<z.output<ReturnType<typeof input>>> {
   return defineTool(input, {
     name: 'list_dir',
     description:

@@ -14,14 +14,15 @@ const maxLineBytes = 2000
 // Files up to this size are hashed, so that a later change is detected.
 const maxHashed = 5 * 1024 * 1024
 
-const input = z.strictObject({
-  path: z.string().describe('relative to the folder, such as src/main.ts'),
-  offset: z.int().min(1).default(1).describe('first line, from 1'),
-  limit: z.int().min(1).default(maxLines).describe(`number of lines; default and max ${maxLines}`),
-})
+const input = () =>
+  z.strictObject({
+    path: z.string().describe('relative to the folder, such as src/main.ts'),
+    offset: z.int().min(1).default(1).describe('first line, from 1'),
+    limit: z.int().min(1).default(maxLines).describe(`number of lines; default and max ${maxLines}`),
+  })
 
 /** Reads a text file with line numbers, a page at a time. */
-export const readFile: Tool<z.output<typeof input>> = defineTool(input, {
+export const readFile: Tool<z.output<ReturnType<typeof input>>> = defineTool(input, {
   name: 'read_file',
   description:
     'Reads a text file. Each line is returned as its number, a tab and its text, so that you can quote path:line; the ' +

@@ -3,10 +3,10 @@ import type { Tool } from '../../domain/tools/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { shownName } from './shown-name.ts'
 
-const input = z.strictObject({ path: z.string().describe('relative to the folder, or absolute') })
+const input = () => z.strictObject({ path: z.string().describe('relative to the folder, or absolute') })
 
 /** Resolves a path, and tells whether the file tools can reach it. */
-export const resolvePath: Tool<z.output<typeof input>> = defineTool(input, {
+export const resolvePath: Tool<z.output<ReturnType<typeof input>>> = defineTool(input, {
   name: 'resolve_path',
   description:
     'Returns the absolute path that a path leads to, what is there, and whether it is inside the folder: the other file ' +

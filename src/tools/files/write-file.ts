@@ -6,16 +6,17 @@ import { agentFileSink, changeFile, type MakeContent, previewChange, writingCove
 
 const maxBytes = 5 * 1024 * 1024
 
-const input = z.strictObject({
-  path: z.string().describe('relative to the folder, such as src/main.ts'),
-  content: z
-    .string()
-    .refine((text) => text.isWellFormed(), 'contains an incomplete character')
-    .describe('the whole file'),
-})
+const input = () =>
+  z.strictObject({
+    path: z.string().describe('relative to the folder, such as src/main.ts'),
+    content: z
+      .string()
+      .refine((text) => text.isWellFormed(), 'contains an incomplete character')
+      .describe('the whole file'),
+  })
 
 /** Creates a text file, or replaces its content. */
-export const writeFile: Tool<z.output<typeof input>> = defineTool(input, {
+export const writeFile: Tool<z.output<ReturnType<typeof input>>> = defineTool(input, {
   name: 'write_file',
   description:
     'Creates a file with this content, or replaces its whole content; missing directories are created. For a part of a ' +

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { OpenFile, PathAddress } from '../../domain/tools/path-handle.ts'
 import type { OwnChanges } from '../../domain/tools/tool.ts'
 import { fileNameMatcher, namesAnyFile, wordsBelow, wordsOf } from '../exec/command-words.ts'
@@ -48,7 +49,7 @@ export async function takeBaseline({ command, ...place }: FrozenCommand): Promis
   }
 }
 
-const tooMany = `all but the files it names: the folder has more than ${maxSurveyed.toLocaleString('en')} entries`
+const tooMany = `all but the files it names: the folder has more than ${groupDigits(maxSurveyed)} entries`
 
 export interface BaselineComparison extends FrozenCommand {
   packed: string
@@ -66,8 +67,7 @@ export async function changesSince({ packed, own, command, ...place }: BaselineC
   const changes = differences(before, named.marks)
   if (kept.marks !== null) {
     const surveyed = await marksIn(syncHandle({ ...place.folder, path: '.' }))
-    if (surveyed === 'tooMany')
-      return [`the folder, which has more than ${maxSurveyed.toLocaleString('en')} entries now`]
+    if (surveyed === 'tooMany') return [`the folder, which has more than ${groupDigits(maxSurveyed)} entries now`]
     for (const [path, change] of differences(readMarks(kept.marks), surveyed.marks)) changes.set(path, change)
   }
   const isNamed = namesAnyFile(command) ? () => true : fileNameMatcher(words)

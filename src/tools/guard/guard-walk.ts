@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { Root } from '../files/inside.ts'
 import { shownName } from '../files/shown-name.ts'
 import { userSettings } from './git-named.ts'
@@ -48,7 +49,7 @@ export async function walkFolder(root: Root, { inodes, opens }: WalkOptions): Pr
     const entries = await listEntries(root, path, found, opens)
     left -= entries.length
     if (left < 0) {
-      found.unseen.push(`the folder has more than ${maxGuardedEntries.toLocaleString('en')} entries`)
+      found.unseen.push(`the folder has more than ${groupDigits(maxGuardedEntries)} entries`)
       return found
     }
     if (wanted) await noteOtherNames(root, path, entries, wanted, found)

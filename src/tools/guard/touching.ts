@@ -1,3 +1,4 @@
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
 import type {
   CommandVersion,
@@ -16,7 +17,7 @@ import type { HiddenMarks } from './hidden-files.ts'
 
 const whyUnseen = {
   late: 'scanning the folder took too long',
-  tooMany: `the folder has more than ${maxSurveyed.toLocaleString('en')} entries`,
+  tooMany: `the folder has more than ${groupDigits(maxSurveyed)} entries`,
 }
 const maxHiddenNamed = 200
 

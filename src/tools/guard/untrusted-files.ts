@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { UsageError } from '../../domain/errors.ts'
+import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
 import { syncRoot } from '../files/handle.ts'
 import { openInside, type Root } from '../files/inside.ts'
@@ -214,7 +215,7 @@ async function contentAt(root: Root, path: string): Promise<Partial<Entry>> {
     if (!stats.isFile()) return { problem: 'not a file' }
     const isExecutable = (stats.mode & 0o111) !== 0
     if (stats.size > maxBytes)
-      return { isExecutable, problem: `too long to be shown: ${stats.size.toLocaleString('en')} bytes` }
+      return { isExecutable, problem: `too long to be shown: ${groupDigits(stats.size)} bytes` }
     const bytes = Buffer.alloc(stats.size)
     return { isExecutable, bytes: bytes.subarray(0, await file.read(bytes, 0)) }
   } finally {

@@ -4,6 +4,7 @@ import { ApiKey } from '../../../config/key.ts'
 import { modelName, rehearsal } from '../../../config/schema.ts'
 import { configSet } from '../../../config/set.ts'
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
+import { groupDigits } from '../../../domain/text/group-digits.ts'
 import { ensureHome, homePaths } from '../../../home/home.ts'
 import { storeSecret } from '../../../home/secrets.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
@@ -181,7 +182,7 @@ async function ollamaCandidate(here: CommandContext, config: Config, options: Op
 
 function ollamaLine(place: number, { name, hasTools, windowNow, windowMost }: OllamaModelInfo): string {
   const facts = hasTools
-    ? `tools yes   window now ${windowNow.toLocaleString('en')}   supports ${windowMost.toLocaleString('en')}`
+    ? `tools yes   window now ${groupDigits(windowNow)}   supports ${groupDigits(windowMost)}`
     : 'tools no    cannot act as an agent'
   return `  ${place}  ${printable(name).padEnd(16)} ${facts}`
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { PlacedTurn } from '../../../domain/turn.ts'
+import type { PlacedTurn, Thread } from '../../../domain/turn.ts'
 import type { Reading } from '../../store.ts'
 import { type PageQuery, type SessionScope, within } from '../session-lists.ts'
 import { type PlacedRow, placedFrom } from '../threads.ts'
@@ -19,24 +19,67 @@ export async function newestTurns(
 ): Promise<BranchTurn[]> {
   const condition = within(sessions)
   const own = rows.build.selectFrom('sessions').select('segment_id')
-  let query = rows.build
-    .selectFrom('threads')
-    .innerJoin('turns', 'turns.id', 'threads.turn_id')
-    .selectAll('threads')
-    .selectAll('turns')
-    .select([
-      sql<string | null>`(SELECT label FROM sessions WHERE sessions.segment_id = threads.segment_id LIMIT 1)`.as(
-        'branch',
-      ),
-      sql<string | null>`(SELECT agent FROM runs WHERE runs.id = turns.run_id)`.as('agent'),
-    ])
-    // Ids begin with their time.
-    .orderBy('threads.turn_id', 'desc')
-    .limit(limit)
+  let query = branchTurns(rows).limit(limit)
   if (condition) query = query.where('threads.segment_id', 'in', own.where(condition))
   if (after !== undefined) query = query.where('threads.turn_id', '<', after)
-  const found = (await rows.all(query)) as (PlacedRow & Pick<BranchTurn, 'branch' | 'agent'>)[]
-  return found.map(({ branch, agent, ...row }) => ({ ...placedFrom(row), branch, agent }))
+  return branchTurnsFrom(await rows.all(query))
+}
+
+/** The same of the tree that a thread belongs to. Costs one range scan per segment of the tree, however many others there are. */
+export async function newestOfTree(
+  rows: Reading,
+  sessions: SessionScope,
+  { of, limit, after }: PageQuery<string> & { of: Thread },
+): Promise<BranchTurn[]> {
+  const condition = within(sessions)
+  const own = rows.build.selectFrom('sessions').select('segment_id')
+  let segments = rows.build.selectFrom('segments').select('id').where('id', 'in', treeSegments(of.segmentId))
+  if (condition) segments = segments.where('id', 'in', own.where(condition))
+  const ids: string[] = []
+  for (const { id } of await rows.all(segments)) {
+    let newest = rows.build.selectFrom('threads').select('turn_id').where('segment_id', '=', id)
+    if (after !== undefined) newest = newest.where('turn_id', '<', after)
+    ids.push(...(await rows.all(newest.orderBy('depth', 'desc').limit(limit))).map(({ turn_id }) => turn_id))
+  }
+  const shown = ids.sort().reverse().slice(0, limit)
+  if (shown.length === 0) return []
+  return branchTurnsFrom(await rows.all(branchTurns(rows).where('threads.turn_id', 'in', shown)))
+}
+
+/** Segments that have the same root as this one. */
+function treeSegments(segmentId: string) {
+  return sql<string>`(
+    WITH RECURSIVE up (id, parent_id) AS (
+      SELECT id, parent_id FROM segments WHERE id = ${segmentId}
+      UNION ALL SELECT segments.id, segments.parent_id FROM segments JOIN up ON segments.id = up.parent_id
+    ), down (id) AS (
+      SELECT id FROM up WHERE parent_id IS NULL
+      UNION ALL SELECT segments.id FROM segments JOIN down ON segments.parent_id = down.id
+    )
+    SELECT id FROM down)`
+}
+
+function branchTurns(rows: Reading) {
+  return (
+    rows.build
+      .selectFrom('threads')
+      .innerJoin('turns', 'turns.id', 'threads.turn_id')
+      .selectAll('threads')
+      .selectAll('turns')
+      .select([
+        sql<string | null>`(SELECT label FROM sessions WHERE sessions.segment_id = threads.segment_id LIMIT 1)`.as(
+          'branch',
+        ),
+        sql<string | null>`(SELECT agent FROM runs WHERE runs.id = turns.run_id)`.as('agent'),
+      ])
+      // Ids begin with their time.
+      .orderBy('threads.turn_id', 'desc')
+  )
+}
+
+function branchTurnsFrom(found: object[]): BranchTurn[] {
+  const all = found as (PlacedRow & Pick<BranchTurn, 'branch' | 'agent'>)[]
+  return all.map(({ branch, agent, ...row }) => ({ ...placedFrom(row), branch, agent }))
 }
 
 /** Agents of these runs; those without one are left out. */
