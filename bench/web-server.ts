@@ -41,6 +41,7 @@ export async function webServer(scratch: Scratch): Promise<Figure[]> {
       hosts: [],
       allowPlain: false,
       requestsPerSecond: 1_000_000,
+      failuresPerMinute: 20,
       home: { name: 'bench', workspace: home, recovered: { resumed: [], quarantined: [], lost: 0, unknownCalls: 0 } },
     },
   })

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { startTestPage } from '../test/web/browser.ts'
+import { closeBrowser, startTestPage } from '../test/web/browser.ts'
 
 // Takes the screenshots of README and the guides from a real daemon with the rehearsal model: npm run screens
 const directory = join(import.meta.dirname, '../docs/guide/screens')
@@ -66,4 +66,5 @@ try {
   await takeAt('/usage', 'usage')
 } finally {
   await heddle.close()
+  await closeBrowser()
 }

@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from 'playwright-core'
 import { startProvider } from '../../src/testing.ts'
-import { startTestPage } from '../../test/web/browser.ts'
+import { closeBrowser, startTestPage } from '../../test/web/browser.ts'
 import { type Figure, figure, quantileFigure } from '../figures.ts'
 import { openHome } from '../home.ts'
 import { insertPlanRows } from '../plan-rows.ts'
@@ -47,6 +47,7 @@ try {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 } finally {
   await heddle.close()
+  await closeBrowser()
   await provider.close()
 }
 

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import type { SignInLink } from '../api/access.ts'
 import type { SignedIn } from '../api/heddle.ts'
-import { owner, type Principal } from '../domain/access/principal.ts'
+import { owner, type Principal, principalText } from '../domain/access/principal.ts'
 import type { Token, User } from '../domain/access/user.ts'
 import type { Millis, Random } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Runtime } from '../engine/runtime.ts'
+import { insertAudit } from '../store/rows/access/audit.ts'
 import { deleteExpiredLinks, findToken, insertToken, revokeToken, takeLink } from '../store/rows/access/tokens.ts'
 import { findUser } from '../store/rows/access/users.ts'
 import type { Reading, Tx } from '../store/store.ts'
@@ -62,8 +63,11 @@ export async function signIn({ store, clock }: AccessRuntime, code: string, rand
     const link = await takeLink(tx, tokenHash(code))
     const found = await holderOf(tx, link && stateOf(link, now) === 'valid' ? link : undefined)
     if (!found) return undefined
-    await insertToken(tx, { ...rowFor(found.token.userId, now, browserLife), kind: 'browser', hash: tokenHash(token) })
-    return { token, principal: principalOf(found), expiresAt: now + browserLife }
+    const row = rowFor(found.token.userId, now, browserLife)
+    const id = await insertToken(tx, { ...row, kind: 'browser', hash: tokenHash(token) })
+    const principal = principalOf(found)
+    await insertAudit(tx, lineAbout('browser.sign-in', principal, id, now))
+    return { token, principal, expiresAt: now + browserLife }
   })
   if (signedIn) return signedIn
   throw new HeddleError('bad_code', 'this link was used before or has expired', 'get a new one: heddle open')
@@ -71,10 +75,17 @@ export async function signIn({ store, clock }: AccessRuntime, code: string, rand
 
 /** Ends a browser's token; a token of another kind stays. */
 export async function signOut({ store, clock }: AccessRuntime, token: string): Promise<void> {
+  const now = clock.now()
   await store.write('access', async (tx) => {
-    const found = await findToken(tx, tokenHash(token))
-    if (found?.kind === 'browser') await revokeToken(tx, found.id, clock.now())
+    const found = await holderOf(tx, await findToken(tx, tokenHash(token)))
+    if (found?.token.kind !== 'browser' || !(await revokeToken(tx, found.token.id, now))) return
+    await insertAudit(tx, lineAbout('browser.sign-out', principalOf(found), found.token.id, now))
   })
+}
+
+/** The line of the audit about a browser, in the transaction that signs it in or out. */
+function lineAbout(action: 'browser.sign-in' | 'browser.sign-out', principal: Principal, tokenId: number, at: Millis) {
+  return { at, principal: principalText(principal), action, resource: `token:${tokenId}`, outcome: 'ok', detail: null }
 }
 
 interface Holder {

@@ -1,4 +1,4 @@
-import type { TurnApp } from '../api/turns.ts'
+import type { Shown, TurnApp } from '../api/turns.ts'
 import { actingFor, isOwner } from '../domain/access/principal.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
@@ -29,7 +29,7 @@ interface TurnAppContext {
 
 export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
   const { agents, protect, budget, noteFolder, caller } = context
-  const { store, clock } = runtime
+  const { store, clock, markSecrets = (value) => value } = runtime
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
     async append(folder, { session, draft, parent, persona }) {
@@ -90,12 +90,10 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     async show(folder, reference) {
       const looks = { now: clock.now(), agents, protect, limits: budget, only: caller.only('turn.read') }
       const shown = await store.read((rows) => show(rows, reference, folder, looks))
-      if (!isOwner(caller.principal)) return withoutPrivate(shown)
-      const isKnowledge = shown.kind === 'memory' || shown.kind === 'narrative'
-      return isKnowledge ? (runtime.markSecrets?.(shown) ?? shown) : shown
+      return isOwner(caller.principal) ? markKnowledge(shown, markSecrets) : withoutPrivate(shown)
     },
     async why(folder, reference, options) {
-      const view = await why({ store, protect, budget }, folder, reference, options)
+      const view = await why({ store, protect, budget, markSecrets }, folder, reference, options)
       return isOwner(caller.principal) ? view : withoutPrivateLinks(view)
     },
     diff: (folder, a, b) =>
@@ -105,6 +103,15 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     exportTurns: (folder, session) => linesOf(store, { folder, session, caller }),
     importTurns: (lines) => importTurns(runtime, lines),
   }
+}
+
+/** Marks the values of stored secrets in what is shown of memories, notes and narratives. */
+function markKnowledge(shown: Shown, mark: <T>(value: T) => T): Shown {
+  if (shown.kind === 'memory' || shown.kind === 'narrative') return mark(shown)
+  if (shown.kind === 'task') return { ...shown, narratives: mark(shown.narratives) }
+  if (shown.kind !== 'turn') return shown
+  const { remindedOf, remindedOfFiles, beganWith } = shown
+  return { ...shown, ...mark({ remindedOf, remindedOfFiles, beganWith }) }
 }
 
 async function* linesOf(

@@ -18,7 +18,7 @@ export interface CommandIo {
 }
 
 type Input = Readable & { isTTY?: boolean; setRawMode?(mode: boolean): unknown }
-export type Output = Writable & { isTTY?: boolean; columns?: number; rows?: number }
+export type Output = Writable & { isTTY?: boolean; columns?: number; rows?: number; fd?: number }
 
 interface Signals {
   on(signal: NodeJS.Signals, listener: () => void): Signals

@@ -130,6 +130,7 @@ export interface Config {
     tls?: { cert: string; key: string }
     allowPlain: boolean
     requestsPerSecond: number
+    failuresPerMinute: number
   }
   retention: { eventDays: number }
   /** A program that is called with each notification as its argument. */

@@ -215,6 +215,7 @@ export const configSchema = z.strictObject(
       tls: z.exactOptional(z.strictObject({ cert: folder(), key: folder() }, sectionRule)),
       allowPlain: z._default(flag(), false),
       requestsPerSecond: z._default(count(1), 200),
+      failuresPerMinute: z._default(count(1), 20),
     }),
     retention: section({ eventDays: z._default(count(1), 30) }),
     notify: section({ command: z.exactOptional(text('must be the path of a program')) }),

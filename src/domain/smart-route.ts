@@ -35,6 +35,8 @@ export interface SmartRoute {
 const maxText = 20_000
 /** Min confidence to send a message without asking. */
 const minConfidence = 0.5
+/** Min confidence if only two words are shared, none of them in the label: everyday words meet by chance. */
+const minOfTwoWords = 0.6
 const maxOthers = 5
 
 const halfLife = 14 * 86_400_000
@@ -50,12 +52,15 @@ const labelTimes = 3
 
 /** Score from which a match counts as certain. */
 const certainScore = 1.8
+/** Share of the best match that the next one may have at most if two words of the label decide. */
+const maxRival = 0.5
 /** Unknown words count little against a session: messages bring new words. */
 const unknownWeight = 0.35
 
 /**
  * Finds the session that a message belongs to. Rare words weigh more. A match is chosen only if it shares at least two
- * words, or all that the message has, covers enough of the message, and beats the next session clearly.
+ * words, or all that the message has, covers enough of the message, and beats the next session clearly. Two words of its
+ * label are enough by themselves.
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
   const sessions = candidates.map((candidate) => ({ candidate, words: wordsOf(candidate) }))
@@ -69,8 +74,14 @@ export function matchSessions(message: string, candidates: readonly Candidate[],
   const all = messageWords.reduce((sum, { weight, having }) => sum + weight * (having === 0 ? unknownWeight : 1), 0)
   const matches = fits.map((fit, at) => matchOf(fit, fits[at === 0 ? 1 : 0]?.ranked ?? 0, all))
   const [best, ...others] = matches
-  if (best && best.confidence >= minConfidence && !fits[0]?.isChance)
-    return { chosen: best, others: others.slice(0, maxOthers) }
+  const [fit, next] = fits
+  const isNamed = fit !== undefined && fit.labelWords >= 2 && (next?.ranked ?? 0) <= maxRival * fit.ranked
+  const min = fit?.signs === 2 && fit.labelWords === 0 ? minOfTwoWords : minConfidence
+  if (best && fit && (isNamed || (best.confidence >= min && !fit.isChance)))
+    return {
+      chosen: { ...best, confidence: Math.max(best.confidence, minConfidence) },
+      others: others.slice(0, maxOthers),
+    }
   return { chosen: null, others: matches.slice(0, maxOthers) }
 }
 
@@ -108,6 +119,10 @@ interface Fit {
   covered: number
   /** Matched by one word of several, or by one that occurs only in answers: too little, however rare it is. */
   isChance: boolean
+  /** Number of shared words. */
+  signs: number
+  /** Number of shared words that are in its label. */
+  labelWords: number
 }
 
 /** `length` is the text's length relative to the average: long texts contain any word more easily. */
@@ -123,7 +138,7 @@ function fitOf(
       const use = words.get(stem)
       if (!use) return []
       const score = (weight * use.times * (1 + saturation)) / (use.times + bound)
-      return [{ word, token, weight, score, isAnswerOnly: use.isAnswerOnly }]
+      return [{ word, token, weight, score, ...use }]
     })
     .sort((a, b) => b.score - a.score)
   const score = shared.reduce((sum, each) => sum + each.score, 0)
@@ -134,7 +149,9 @@ function fitOf(
     score,
     ranked: score * recency,
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
+    signs: countTokens(shared),
     isChance: countTokens(shared) < 2 && (countTokens(messageWords) > 1 || shared[0]?.isAnswerOnly === true),
+    labelWords: countTokens(shared.filter(({ isInLabel }) => isInLabel)),
   }
 }
 
@@ -157,21 +174,23 @@ function rarity(having: number, sessions: number): number {
 }
 
 interface WordUse {
+  /** Number of times that it occurs; questions and the label count more than once. */
   times: number
   isAnswerOnly: boolean
+  isInLabel: boolean
 }
 
 function wordsOf({ label, asked, answered }: Candidate): Map<string, WordUse> {
   const words = new Map<string, WordUse>()
-  const add = (text: string, weight: number, isAnswerOnly: boolean) => {
+  const add = (text: string, weight: number, first: Pick<WordUse, 'isAnswerOnly' | 'isInLabel'>) => {
     for (const { stem } of topicWords(text)) {
-      const before = words.get(stem) ?? { times: 0, isAnswerOnly }
+      const before = words.get(stem) ?? { times: 0, ...first }
       words.set(stem, { ...before, times: before.times + weight })
     }
   }
-  add(label, labelTimes, false)
-  add(asked, askedTimes, false)
-  add(answered, 1, true)
+  add(label, labelTimes, { isAnswerOnly: false, isInLabel: true })
+  add(asked, askedTimes, { isAnswerOnly: false, isInLabel: false })
+  add(answered, 1, { isAnswerOnly: true, isInLabel: false })
   return words
 }
 
@@ -194,8 +213,14 @@ function topicWords(text: string): { word: string; stem: string; token: number }
   )
 }
 
-/** Strips English suffixes: `deployed`, `deploying` and `deployment` have one stem. */
+/**
+ * Strips English suffixes: `deployed`, `deploying` and `deployment` have one stem. After one short syllable the e stays, as in
+ * Porter's stemmer: `plane` and `planing` are not `plan`, whose consonant is doubled in `planned`.
+ */
 function stemOf(word: string): string {
   const cut = word.replace(/(?<=[a-z]{4})(?:ations?|ments?|ings?|ions?|ers?|ed|es|ly|e)$/, '')
-  return cut.replace(/([bdfgklmnprt])\1$/, '$1').replace(/(?<=[a-z]{2})y$/, 'i')
+  const single = cut.replace(/([bdfgklmnprt])\1$/, '$1')
+  const isShort = /^[^aeiouy]*[aeiouy][^aeiouywx]$/.test(single) && single === cut && cut !== word
+  const whole = isShort && /^(?:e|es|ed|ers?|ings?)$/.test(word.slice(cut.length)) ? `${cut}e` : single
+  return whole.replace(/(?<=[a-z]{2})y$/, 'i')
 }

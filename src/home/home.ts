@@ -46,6 +46,8 @@ export interface HomePaths {
   knownDatabases: string
   backups: string
   run: string
+  /** Log of a daemon that `heddle open` started. */
+  upLog: string
   /** Records of what commands of a killed process could have left behind. */
   guards: string
   skills: string
@@ -63,6 +65,7 @@ export function homePaths(home: string): HomePaths {
     knownDatabases: join(home, 'known-databases'),
     backups: join(home, 'backups'),
     run: join(home, 'run'),
+    upLog: join(home, 'run', 'up.log'),
     guards: join(home, 'run', 'guards'),
     skills: join(home, 'skills'),
     memory: join(home, 'memory'),

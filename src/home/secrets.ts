@@ -82,8 +82,9 @@ export function secretReader(folder: string): (name: string) => string | undefin
   }
 }
 
-/** Shorter values are in many texts that have nothing to do with the secret. */
+/** Shorter values are in many texts that have nothing to do with the secret; those below `minInside` are in longer words. */
 const minMarked = 4
+const minInside = 12
 
 /**
  * Marks the values of stored secrets in plain data, as `[secret:NAME]`: what leaves the home has the name and never the
@@ -113,10 +114,12 @@ function marksOf(folder: string): [RegExp, string][] {
   // Longest first: one secret may be a part of another.
   return secrets
     .sort((a, b) => b.value.length - a.value.length)
-    .map(({ name, value }) => [
-      new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(value)}(?![\\p{L}\\p{N}])`, 'gu'),
-      `[secret:${name}]`,
-    ])
+    .map(({ name, value }) => [valuePattern(value), `[secret:${name}]`])
+}
+
+function valuePattern(value: string): RegExp {
+  const escaped = RegExp.escape(value)
+  return new RegExp(value.length < minInside ? `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])` : escaped, 'gu')
 }
 
 function checkName(name: string): void {

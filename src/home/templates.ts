@@ -159,6 +159,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #  #tls: { cert: ~/heddle-cert.pem, key: ~/heddle-key.pem }
 #  allowPlain: false
 #  requestsPerSecond: 200
+#  failuresPerMinute: 20
 
 # Days for which events, ended fires of jobs and sent messages are kept.
 # Turns and results stay.

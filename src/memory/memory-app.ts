@@ -70,7 +70,8 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
     forgetMemory: async (id, options) =>
       markSecrets(await store.write('submit', (tx) => forget(tx, id, clock.now(), options))),
     exportMemories: (options) => exportMemories(store, clock.now(), { ...options, markSecrets }),
-    importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now(), maxMemories }),
+    importMemories: (text, options) =>
+      importMemories(store, text, { ...options, now: clock.now(), maxMemories, markSecrets }),
   }
 }
 

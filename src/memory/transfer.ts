@@ -10,9 +10,14 @@ import {
   listMemories,
   lockMemories,
 } from '../store/knowledge/memories.ts'
-import { existingContents, type ImportedMemory, insertImported } from '../store/knowledge/memory-import.ts'
+import {
+  contentsAround,
+  existingContents,
+  type ImportedMemory,
+  insertImported,
+} from '../store/knowledge/memory-import.ts'
 import { metaValue } from '../store/rows/meta.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Tx } from '../store/store.ts'
 import { type FileMemory, fileHead, memorySection, readMemoryFile } from './memory-file.ts'
 import { recall } from './recall.ts'
 
@@ -45,6 +50,14 @@ async function* pageByPage(store: Store, list: typeof listMemories): AsyncIterab
   }
 }
 
+interface ImportOptions {
+  name: string
+  trust: boolean
+  now: Millis
+  maxMemories: number
+  markSecrets<T>(value: T): T
+}
+
 /**
  * Imports an export file. Skips memories that exist word for word and replaces none. A file can come from anyone, so its
  * source, trust and score are accepted only with `trust`. Memories beyond the max are archived.
@@ -52,7 +65,7 @@ async function* pageByPage(store: Store, list: typeof listMemories): AsyncIterab
 export async function importMemories(
   store: Store,
   text: string,
-  { name, trust, now, maxMemories }: { name: string; trust: boolean; now: Millis; maxMemories: number },
+  { name, trust, now, maxMemories, markSecrets }: ImportOptions,
 ): Promise<MemoryImport> {
   const file = readMemoryFile(text, name)
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
@@ -73,7 +86,10 @@ export async function importMemories(
       const repeated = new Set(seen)
       const written: (number | undefined)[] = []
       for (const draft of page) {
-        const isKnown = known.has(draft.content) || repeated.has(sameIn(draft))
+        const isKnown =
+          known.has(draft.content) ||
+          repeated.has(sameIn(draft)) ||
+          (await isKnownMarked(tx, draft.content, markSecrets))
         written.push(isKnown ? undefined : await insertImported(tx, draft))
         repeated.add(sameIn(draft))
       }
@@ -138,6 +154,14 @@ function hasNoSource(label: Label): boolean {
 
 function withFileSource(label: Label, name: string): Label {
   return joinLabels([label, { integrity: 'untrusted', sources: [`file:${name}`] }])
+}
+
+/** Whether the home has these words with the value of a secret where the file has its name. */
+async function isKnownMarked(tx: Tx, content: string, markSecrets: <T>(value: T) => T): Promise<boolean> {
+  const parts = content.split(/\[secret:[^\]]+\]|\[redacted\]/)
+  const [start = '', end = ''] = [parts[0], parts.at(-1)]
+  if (parts.length === 1 || start.length + end.length === 0) return false
+  return (await contentsAround(tx, start, end)).some((each) => markSecrets(each) === content)
 }
 
 /** Existing memories that look similar. */

@@ -73,3 +73,52 @@ test('a note with the value of a stored secret has its name, too, and a part of 
   const answer = JSON.stringify(requests.at(-1)?.messages)
   expect(answer).toContain('has the pin [secret:pin], not 93311.')
 })
+
+test('neither why nor a turn that was shown a memory has the value of a stored secret, whole or cut in two', async () => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
+  // The preview of a link ends within the value.
+  const long = 'The keeper of the vault told us, when we asked for the third time that week, to open it with'
+  for (let cut = 0; cut < 24; cut += 6) await heddle.remember({ content: `${'x'.repeat(cut)} ${long} ${value}` })
+  await ask('call narrative_update {"summary":"The keeper told us about the vault [id:1].","memory_ids":[1]}')
+  await ask('what opens the vault of the keeper?')
+  const [last] = await heddle.log(folder, { of: 'main' })
+  const turn = await heddle.show(folder, `turn:${last?.id}`)
+  expect(JSON.stringify(turn)).toContain('[secret:vault]')
+  const answers: unknown[] = [turn]
+  for (const ref of ['memory:1', 'memory:2', 'memory:3', 'memory:4', 'narrative:1', 'main'])
+    for (const forward of [false, true]) answers.push(await heddle.why(folder, ref, { forward }))
+  for (const each of answers) expect(JSON.stringify(each)).not.toContain(value.slice(0, 8))
+})
+
+test('an export in which a secret is marked adds nothing where it came from', async () => {
+  await open()
+  const secrets = join(heddle.home, 'secrets')
+  await heddle.remember({ content: `The vault opens with ${value} at noon` })
+  await storeSecret(secrets, 'vault', value)
+  const file = await exported()
+  expect(file).toContain('The vault opens with [secret:vault] at noon')
+  expect(await heddle.importMemories(file, { name: 'memories.md', trust: true })).toMatchObject({
+    imported: [],
+    skipped: 1,
+  })
+  const other = file.replace('at noon', 'at night')
+  expect((await heddle.importMemories(other, { name: 'memories.md', trust: true })).imported).toHaveLength(1)
+})
+
+test('a long value is marked in the middle of a word, too', async () => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
+  const { memory } = await heddle.remember({ content: `The link is https://x.example/a${value}b` })
+  expect(memory.content).toBe('The link is https://x.example/a[secret:vault]b')
+})
+
+test('what was kept as a memory is in no event, and so in none that stays when it is forgotten', async () => {
+  await open()
+  await ask('call memory_store {"content":"Walnut ships from Oslo"}')
+  await ask('call narrative_update {"summary":"Walnut ships from Oslo, we said."}')
+  await heddle.forgetMemory(1)
+  const events = await heddle.events({ limit: 1000 })
+  expect(events.some(({ payload }) => payload['name'] === 'memory_store')).toBe(true)
+  expect(JSON.stringify(events)).not.toContain('Oslo')
+})

@@ -6,7 +6,8 @@ import type { Answered } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import type { Part } from '../../src/domain/message.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
-import { bin, cachedCode, newHeddle, type Started, type TestHeddle } from './heddle.ts'
+import { cachedCode } from '../setup/built-heddle.ts'
+import { bin, newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
 vi.setConfig({ testTimeout: 240_000 })

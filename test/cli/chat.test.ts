@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RunLine } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { answerPlainly, callTools, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
-import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
+import { newHeddle, type Started, type TerminalOptions, type TestHeddle } from './heddle.ts'
 import type { Terminal } from './played-terminal.ts'
 
-vi.setConfig({ testTimeout: 240_000 }) // Each test starts several processes, one after the other.
+vi.setConfig({ testTimeout: 240_000 }) // Some tests start several processes, one after the other.
 
 let heddle: TestHeddle
 let provider: TestProvider
@@ -54,11 +54,22 @@ afterEach(async () => {
   heddle.remove()
 })
 
-async function talk(options: { env?: NodeJS.ProcessEnv } = {}, ...args: string[]): Promise<Terminal> {
-  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...options.env }, isProcess: true }, ...args)
+async function talk({ env, isProcess = false }: TerminalOptions = {}, ...args: string[]): Promise<Terminal> {
+  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...env }, isProcess }, ...args)
   terminals.push(terminal)
   await terminal.shows('main> ')
   return terminal
+}
+
+/** Waits for an answer and the end of its turn: what is typed before that finds the turn under way. */
+async function answers(terminal: Terminal, question: string): Promise<void> {
+  for (const shown of [`answer to: ${question}`, 'heddle show turn:']) await terminal.shows(shown)
+}
+
+/** Types a line and waits for what is shown then. */
+async function say(terminal: Terminal, line: string, shown = `answer to: ${line}`): Promise<void> {
+  terminal.type(`${line}\r`)
+  await (shown.startsWith('answer to: ') ? answers(terminal, shown.slice('answer to: '.length)) : terminal.shows(shown))
 }
 
 async function leave(terminal: Terminal, keys = '/quit\r') {
@@ -74,17 +85,15 @@ const lastLine = /turn:\w{6} · main-1 · \d+ in, \d+ out · \$\d+\.\d+ · \d+\.
 
 test('bare heddle on a terminal talks in this folder’s main session, and goes on there the next time', async () => {
   await begin()
-  const first = await talk()
-  first.type('which port?\r')
-  await first.shows('answer to: which port?')
+  const first = await talk({ isProcess: true })
+  await say(first, 'which port?')
   const { code, out } = await leave(first)
   expect(code).toBe(0)
   expect(out).toContain('session    main, new: it starts with your first message')
   expect(out).toContain('spend      $0.00 today · stops at $5.00 a request, $20.00 a day')
   expect(out).toMatch(lastLine)
   const second = await talk()
-  second.type('and then?\r')
-  await second.shows('answer to: and then?')
+  await say(second, 'and then?')
   expect((await leave(second, '\u0004')).out).toContain('“which port?”')
   expect(await turns()).toMatchObject([{ preview: 'which port?' }, { preview: 'and then?' }])
 })
@@ -99,7 +108,7 @@ test('what is typed while a turn is under way waits, shown as such, and is answe
   release()
   await chat.shows('answer to: slowly')
   await chat.shows('main> and this')
-  await chat.shows('answer to: and this')
+  await answers(chat, 'and this')
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'slowly' }, { preview: 'and this' }])
 })
@@ -120,13 +129,11 @@ test('/steer reaches the run at its next step; ! interrupts it and is answered n
   await chat.shows('steer: only a little')
   release()
   await chat.shows('look src')
-  await chat.shows('answer to: only a little')
-  await chat.shows('heddle show turn:')
+  await answers(chat, 'only a little')
   ;({ promise: held, resolve: release } = Promise.withResolvers<void>())
   chat.type('dig\r')
   await provider.until(() => provider.log.filter(({ kind }) => kind === 'received').length === 3)
-  chat.type('!fill it\r')
-  await chat.shows('answer to: fill it')
+  await say(chat, '!fill it', 'answer to: fill it')
   await leave(chat)
   expect((await turns()).map(({ preview, status }) => [preview, status])).toEqual([
     ['dig', 'completed'],
@@ -148,7 +155,7 @@ test('tool calls are told as they happen, with what they are about, and those of
 
 test('Ctrl-C stops the turn, twice leaves; when nothing runs it takes back what was typed', async () => {
   await begin()
-  const chat = await talk()
+  const chat = await talk({ isProcess: true })
   chat.type('slowly\r')
   await received()
   chat.type('\u0003')
@@ -158,8 +165,7 @@ test('Ctrl-C stops the turn, twice leaves; when nothing runs it takes back what 
   chat.type('half a line')
   await chat.shows('half a line')
   chat.type('\u0003')
-  chat.type('whole\r')
-  await chat.shows('answer to: whole')
+  await say(chat, 'whole')
   expect((await leave(chat, '\u0003\u0003')).code).toBe(130)
   expect(await turns()).toMatchObject([
     { preview: 'slowly', status: 'cancelled' },
@@ -169,14 +175,14 @@ test('Ctrl-C stops the turn, twice leaves; when nothing runs it takes back what 
 
 test('who leaves in the middle loses nothing: the next talk goes on with it', async () => {
   await begin()
-  const first = await talk()
+  const first = await talk({ isProcess: true })
   first.type('slowly\r')
   await received()
   const { out } = await leave(first)
   expect(out).toMatch(/run:\w{6} was queued again; heddle continues it\r\n$/)
   release()
   const second = await talk()
-  await second.shows('answer to: slowly')
+  await answers(second, 'slowly')
   await leave(second)
   expect(await turns()).toMatchObject([{ preview: 'slowly', status: 'completed' }])
 })
@@ -188,7 +194,7 @@ test('after a crash the first line says what was picked up, and the answer comes
   killed.type('which port?\r')
   expect((await killed.ended).code).toBe(137)
   const next = await talk()
-  await next.shows('answer to: which port?')
+  await answers(next, 'which port?')
   const { out } = await leave(next)
   const lines = stripVTControlCharacters(out).split(/[\r\n]+/)
   expect(lines.filter((line) => line !== '' && line !== 'main> ')[0]).toBe(
@@ -208,7 +214,7 @@ test('a daemon that dies in the middle is told of, and the talk goes on without 
   await chat.shows('lost connection to the daemon; nothing is lost, continuing here')
   await chat.shows('1 run resumed')
   release()
-  await chat.shows('answer to: slowly')
+  await answers(chat, 'slowly')
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'slowly', status: 'completed' }])
 })
@@ -241,10 +247,8 @@ test('another model, another level, another session, a fork', async () => {
     ['/halp', 'did you mean /help?'],
     ['/status', 'session    fresh, 1 turn'],
     ['/help', 'Alt-Enter inserts a line break'],
-  ] as const) {
-    chat.type(`${line}\r`)
-    await chat.shows(answer)
-  }
+  ] as const)
+    await say(chat, line, answer)
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'one' }, { preview: 'two' }])
   expect(await turns('fresh')).toMatchObject([{ preview: 'four' }])
@@ -259,9 +263,8 @@ test('a paste of several lines is one message, and history is kept in a private 
   chat.type('\u001b[200~one\ntwo\n\u001b[201~')
   await chat.shows('one⏎two')
   chat.type('\r')
-  await chat.shows('answer to: one')
-  chat.type(' a secret\r')
-  await chat.shows('answer to: a secret')
+  await chat.shows('heddle show turn:')
+  await say(chat, ' a secret', 'answer to: a secret')
   await leave(chat)
   expect((await turns()).map(({ preview }) => preview)).toEqual(['one two', 'a secret'])
   const file = join(heddle.home, 'run', 'history')
@@ -294,8 +297,7 @@ test('a file that is named goes with the message, Tab completes its name, and a 
 test('Ctrl-R looks for what was typed before, in this talk and in earlier ones', async () => {
   await begin()
   const first = await talk()
-  first.type('which port?\r')
-  await first.shows('answer to: which port?')
+  await say(first, 'which port?')
   await leave(first)
   const chat = await talk()
   chat.type('half a thought\u0012por')
@@ -303,7 +305,7 @@ test('Ctrl-R looks for what was typed before, in this talk and in earlier ones',
   chat.type('\u0007')
   await chat.shows('main> half a thought')
   chat.type('\u0012por\r')
-  await chat.shows('answer to: which port?')
+  await answers(chat, 'which port?')
   await leave(chat)
   expect(await turns()).toMatchObject([{ preview: 'which port?' }, { preview: 'which port?' }])
 })
@@ -320,17 +322,15 @@ test('/sessions lists what there is, /switch goes on there, also with what is un
     ['/switch mian', 'did you mean /switch main?'],
     ['/switch main', 'session main has 1 turn'],
     ['slowly', 'main> slowly'],
-  ] as const) {
-    chat.type(`${line}\r`)
-    await chat.shows(answer)
-  }
+  ] as const)
+    await say(chat, line, answer)
   await provider.until(() => provider.log.filter(({ kind }) => kind === 'received').length === 3)
   chat.type('/switch second\r')
   await chat.shows('session second has 1 turn')
   chat.type('/switch main\r')
   await chat.shows('session main has 1 turn')
   release()
-  await chat.shows('answer to: slowly')
+  await answers(chat, 'slowly')
   await leave(chat)
   expect((await turns()).map(({ preview }) => preview)).toEqual(['one', 'slowly'])
 })

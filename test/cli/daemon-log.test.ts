@@ -1,11 +1,22 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, existsSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { cachedCode } from '../setup/built-heddle.ts'
 import { node } from '../setup/node.ts'
 import { untilSo } from '../setup/until.ts'
-import { bin, cachedCode, newHeddle, type TestHeddle } from './heddle.ts'
+import { bin, newHeddle, type TestHeddle } from './heddle.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -119,3 +130,18 @@ function fill(descriptor: number): void {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
     }
 }
+
+test('the log file of a daemon that open started stays small: full, it goes on in an empty one beside the old lines', async () => {
+  await heddle.run('init')
+  const file = join(heddle.home, 'run', 'up.log')
+  const old = `${'x'.repeat(99)}\n`.repeat(52_400)
+  writeFileSync(file, old)
+  const log = openSync(file, 'a')
+  await startDaemon(log)
+  closeSync(log)
+  for (let n = 0; n < 20; n++) await heddle.run('ask', `remember ${'y'.repeat(200)}`)
+  await untilSo(() => existsSync(`${file}.1`) && statSync(file).size < 1024 * 1024)
+  expect(readFileSync(`${file}.1`, 'utf8').startsWith(old)).toBe(true)
+  for (const line of readFileSync(file, 'utf8').trimEnd().split('\n'))
+    expect(JSON.parse(line)).toMatchObject({ pid: daemon?.pid })
+})

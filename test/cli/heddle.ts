@@ -2,16 +2,13 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { builtHeddle } from '../setup/built-heddle.ts'
+import { builtHeddle, cachedCode } from '../setup/built-heddle.ts'
 import { node } from '../setup/node.ts'
 import { runInProcess } from './in-process.ts'
 import { playTerminal, type Terminal } from './played-terminal.ts'
 
 /** The launcher of the program that processes are started from. */
 export const bin = await builtHeddle()
-
-/** Code that was compiled for one home is used by the others. */
-export const cachedCode = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
 
 export interface Spoken {
   code: number | null
@@ -28,7 +25,7 @@ interface RunOptions {
   isProcess?: boolean
 }
 
-interface TerminalOptions {
+export interface TerminalOptions {
   env?: NodeJS.ProcessEnv
   /** Starts a process on a terminal of the system: for signals, exits, echo and crashes; a crash always does. */
   isProcess?: boolean

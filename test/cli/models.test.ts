@@ -3,7 +3,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type ProviderOptions, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
-import { bin, cachedCode, newHeddle, type TestHeddle } from './heddle.ts'
+import { cachedCode } from '../setup/built-heddle.ts'
+import { bin, newHeddle, type TestHeddle } from './heddle.ts'
 
 const canary = 'sk-canary-4f9b2c77d1e05a3866ab'
 /** The program, as words for a shell. */

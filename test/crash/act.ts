@@ -11,6 +11,7 @@ import { anyPlace } from './places.ts'
 import type { Passes, Said } from './said.ts'
 import { type Person, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { loggedTools } from './tools.ts'
+import { isWriteLocked } from './write-lock.ts'
 
 /** What a process is to do with a home, and where it finds the rest of the world. */
 export interface Act {
@@ -26,7 +27,7 @@ export interface Act {
   /** Goes on working until it is told that the others are done. */
   lingers: boolean
   leaseSeconds: number
-  /** `point#n`: stops there, as SIGSTOP does, until somebody lets it go on. */
+  /** `point#n`: stops there or, inside a write of SQLite, at the next point after it, until somebody lets it go on. */
   stopAt?: string
   home: string
   database: string
@@ -67,9 +68,9 @@ async function open(): Promise<OwnerApp> {
   const setting = process.env['HEDDLE_CRASH_AT']
   const dieAt = crashAt(setting, die)
   let placesLeft = setting?.startsWith(`${anyPlace}#`) ? Number(setting.split('#')[1]) : 0
+  let shallStop = false
   const stopAt = crashAt(asked.stopAt, () => {
-    speak({ stopping: true })
-    process.kill(process.pid, 'SIGSTOP')
+    shallStop = true
   })
   return openOwnerApp({
     paths,
@@ -101,6 +102,10 @@ async function open(): Promise<OwnerApp> {
         dieAt(point)
         if (!point.startsWith('owner.') && --placesLeft === 0) die()
         stopAt(point)
+        if (!shallStop || (asked.database === 'sqlite' && isWriteLocked(asked.home))) return
+        shallStop = false
+        speak({ stopping: true })
+        process.kill(process.pid, 'SIGSTOP')
       },
     },
   })

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject } from 'vitest'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { type Cycle, runCycle, whileAsking, whileStalling } from './cycle.ts'
 import { type Ground, layGround } from './fixture.ts'
 
@@ -12,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => ground.remove())
 
 describe.concurrent.each(databases)('a process that falls silent on %s', (name) => {
+  const test = testOn(name)
   const database = () => (name === 'sqlite' ? 'sqlite' : inject('postgresUrl'))
 
   test(

@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { untilSo } from '../setup/until.ts'
 import type { Act } from './act.ts'
 import type { CrashWorld, Ground } from './fixture.ts'
 import { beginLife, type Life, type LifeEnd } from './life.ts'
 import type { Passes, Said } from './said.ts'
 import { type ScenarioName, scenarioNamed } from './scenarios.ts'
+import { isWriteLocked } from './write-lock.ts'
 
 /**
  * `alone`: the only process is killed, then others recover. `first` and `second`: two processes are at work, one of
@@ -140,7 +142,7 @@ async function asleep(stage: Stage): Promise<Story> {
   const first = stage.begin('first', { plays: ['first', 'second'], ...(isPoint && { stopAt: at }) })
   if (at === whileAsking) {
     await stage.runtime.provider.until(({ kind }) => kind === 'received')
-    first.child.kill('SIGSTOP')
+    await stopBetweenWrites(first, stage)
   } else await first.says(isPoint ? 'stopping' : 'stalling')
   const isSilent = first.child.exitCode === null && first.child.signalCode === null
   const started = performance.now()
@@ -152,6 +154,15 @@ async function asleep(stage: Stage): Promise<Story> {
     passes: { first: firstEnd.passes, second: second.passes, recovery: {} },
     recoveryMs: second.quietAt - started,
     killed: isSilent ? 1 : 0,
+  })
+}
+
+async function stopBetweenWrites({ child }: Life, { cycle, runtime }: Stage): Promise<void> {
+  await untilSo(() => {
+    child.kill('SIGSTOP')
+    const isBetween = cycle.database !== 'sqlite' || !isWriteLocked(runtime.home)
+    if (!isBetween) child.kill('SIGCONT')
+    return isBetween
   })
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { listResults, resultOf } from '../../src/store/rows/results.ts'
@@ -6,6 +6,7 @@ import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions, renameSession, setArchived } from '../../src/store/rows/sessions.ts'
 import { gate, ModelFailure, type ScriptedReply } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { answered, calling, newSpawning, type Spawning, spawns } from './spawning.ts'
 
 /** Announcements in what a model was sent, with their boundaries named B. */
@@ -20,6 +21,7 @@ function announcements({ messages }: Pick<ModelRequest, 'messages'>): string[] {
 }
 
 describe.each(databases)('an announcement on %s', (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Answer } from '../../src/domain/approval.ts'
 import type { ModelMessage } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
@@ -10,6 +10,7 @@ import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 import { startMortal } from './killable-engine.ts'
@@ -17,6 +18,7 @@ import { startMortal } from './killable-engine.ts'
 const never = new AbortController().signal
 
 describe.each(databases)('a call that asks first on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   const pushed: unknown[] = []
   afterEach(async () => {

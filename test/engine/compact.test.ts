@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { append } from '../../src/engine/turns/append.ts'
@@ -8,6 +8,7 @@ import { readSteps } from '../../src/store/rows/steps.ts'
 import { spendingBy } from '../../src/store/rows/usage.ts'
 import { gate, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 
 const window = 4000
@@ -20,6 +21,7 @@ const small = (script: (request: ModelRequest, n: number) => ScriptedReply, summ
   scriptedModel((request, n) => (isSummary(request) ? { text: summary } : script(request, n)), { window })
 
 describe.each(databases)('a nearly full window on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { agentNamed, newOffice, type Office, type Play, staff } from './test-team.ts'
 
 const canary = 'CANARY-5d1f'
@@ -15,6 +16,7 @@ const handsOn =
     last === 'go' ? { text: 'On it.', calls: [...inputs.map(spawn), wait] } : { text: `Told: ${last}` }
 
 describe.each(databases)('delegating on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

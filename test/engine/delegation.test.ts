@@ -1,13 +1,15 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { setRegistry } from '../../src/engine/policies/registry.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { delegationDesk, profileId } from './delegation-desk.ts'
 import { unregister } from './policies.ts'
 import { type Play, saidIn, whoIs } from './test-team.ts'
 
 describe.each(databases)('delegation on %s', (database) => {
+  const test = testOn(database)
   const desk = delegationDesk(database)
   afterEach(() => desk.office.remove())
 

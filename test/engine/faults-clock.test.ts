@@ -12,6 +12,7 @@ import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { systemRandom } from '../../src/system.ts'
 import { type ManualClock, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { family } from './family.ts'
 import { startMortal } from './killable-engine.ts'
@@ -51,6 +52,7 @@ function settableClock(): SettableClock {
 }
 
 describe.each(databases)('F21 a clock that is set on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { spendingBy } from '../../src/store/rows/usage.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 
@@ -12,6 +13,7 @@ const tokens = 20_000
 const usage = { inputTokens: 500, outputTokens: 500 }
 
 describe.each(databases)('F29 a model that never comes to an end on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

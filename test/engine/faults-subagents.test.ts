@@ -10,11 +10,13 @@ import { findSubagent } from '../../src/store/rows/subagents/subagents.ts'
 import { gate } from '../../src/testing.ts'
 import { isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { answered, calling, newSpawning, type Spawning, spawns, spawnsInner } from './spawning.ts'
 
 const patience = { timeout: 60_000 }
 
 describe.each(databases)('sub-agents on %s', patience, (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 

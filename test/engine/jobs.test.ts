@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Fire, Job } from '../../src/domain/jobs/job.ts'
 import type { Label } from '../../src/domain/label.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
@@ -16,6 +16,7 @@ import { findSessions } from '../../src/store/rows/sessions.ts'
 import { type ManualClock, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
 
@@ -23,6 +24,7 @@ const minute = 60_000
 const trusted: Label = { integrity: 'trusted', sources: [] }
 
 describe.each(databases)('jobs on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   let clock: ManualClock
   let off = 0

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { PlanView, TaskView } from '../../src/api/views/plan.ts'
 import type { ResultView } from '../../src/api/views/result.ts'
 import { undo } from '../../src/engine/files/undo.ts'
@@ -10,6 +10,7 @@ import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import {
   agentNamed,
   brief,
@@ -37,6 +38,7 @@ function keyOf(said: string[]): string {
 }
 
 describe.each(databases)('writes that others overwrite on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { listApprovals } from '../../src/engine/views/questions.ts'
 import { why } from '../../src/engine/why/why.ts'
@@ -9,12 +9,14 @@ import { memoryRecallsIn } from '../../src/store/knowledge/memory-recalls.ts'
 import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { agentNamed, newOffice, type Office, staff } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 const stranger = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
 
 describe.each(databases)('what an agent knows on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

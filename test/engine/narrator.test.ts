@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { type Narrator, startNarrator } from '../../src/engine/knowledge/narrator.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
@@ -15,6 +15,7 @@ import { spendingOfRuns } from '../../src/store/rows/run-lists.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { testLocks } from './engine.ts'
 import { newOffice, type Office, type Play } from './test-team.ts'
 
@@ -23,6 +24,7 @@ const long =
   'We move the orders to PostgreSQL in March because the reports are slow; Ada writes the scripts, Bela checks them.'
 
 describe.each(databases)('where a talk stands on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   const narrators: Narrator[] = []
   afterEach(async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { asUserCancellation, type Task } from '../../src/domain/plan.ts'
 import { cancelPlan, cancelTask, changeTask } from '../../src/engine/plans/steer-plan.ts'
@@ -8,6 +8,7 @@ import { runsOf } from '../../src/store/rows/runs.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, type Play, planCall, planner, planningCoordinator } from './test-team.ts'
 
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
@@ -22,6 +23,7 @@ function news({ messages }: ModelRequest): string {
 }
 
 describe.each(databases)('who decided about a plan, and how it ended, on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

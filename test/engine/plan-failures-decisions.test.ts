@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Task } from '../../src/domain/plan.ts'
 import { changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
@@ -9,6 +9,7 @@ import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { findTask, listTasks } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 import { brief, newOffice, type Office, type Play, planCall, planner, planningCoordinator } from './test-team.ts'
 
@@ -24,6 +25,7 @@ const failing =
   }
 
 describe.each(databases)('deciding on bad days on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { changeTask } from '../../src/engine/plans/steer-plan.ts'
@@ -12,6 +12,7 @@ import { lockSession } from '../../src/store/rows/sessions.ts'
 import { editTask, listTasks } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import {
   agentNamed,
   brief,
@@ -37,6 +38,7 @@ const web: Tool = {
 } as Tool
 
 describe.each(databases)('bad days of a plan on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
 import { viewPlan } from '../../src/engine/plans/plan-views.ts'
 import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
@@ -8,6 +8,7 @@ import { findPlan, listPlans } from '../../src/store/rows/plans.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { brief, newOffice, type Office, type OfficeOptions, planner, planningCoordinator } from './test-team.ts'
 
 const plans = (gate: Config['plans']): OfficeOptions => ({
@@ -17,6 +18,7 @@ const plans = (gate: Config['plans']): OfficeOptions => ({
 })
 
 describe.each(databases)('the gate before a plan on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,15 +1,17 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { cancelPlan, cancelTask, changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { listPlans } from '../../src/store/rows/plans.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, type Play, planner, planningCoordinator } from './test-team.ts'
 
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
 
 describe.each(databases)('what people and coordinators are told of a plan on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

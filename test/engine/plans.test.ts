@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { listPlans } from '../../src/store/rows/plans.ts'
@@ -7,11 +7,13 @@ import { runsOf } from '../../src/store/rows/runs.ts'
 import { listTasks, tasksOf } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { brief, newOffice, type Office, planCall, planner, planningCoordinator } from './test-team.ts'
 
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
 
 describe.each(databases)('plans on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -8,12 +8,14 @@ import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import { gate } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { brief, newOffice, type Office, type Play, planCall, planner, planningCoordinator } from './test-team.ts'
 
 const bare = ({ messages }: ModelRequest) => messages
 
 describe.each(databases)('what earlier turns did, on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])
@@ -180,6 +182,7 @@ describe.each(databases)('what earlier turns did, on %s', (database) => {
 })
 
 describe.each(databases)('reading on, on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,14 +1,16 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { spendingOfRequest } from '../../src/store/rows/request-totals.ts'
 import { findRun, lockRun } from '../../src/store/rows/runs.ts'
 import { spendingBy } from '../../src/store/rows/usage.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
 const usage = { inputTokens: 900, outputTokens: 100 }
 
 describe.each(databases)('what a request has drawn from its budget on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

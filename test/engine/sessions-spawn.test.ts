@@ -1,15 +1,17 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { putPersona } from '../../src/store/rows/personas.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { answered, calling, newSpawning, type Spawning, spawns, spawnsInner } from './spawning.ts'
 import { agentNamed } from './test-team.ts'
 
 const done = () => ({ text: 'done' })
 
 describe.each(databases)('sessions_spawn on %s', (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 

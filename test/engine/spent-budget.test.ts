@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Approval } from '../../src/domain/approval.ts'
 import { answer } from '../../src/engine/run/answer.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
@@ -10,6 +10,7 @@ import { openApprovals } from '../../src/store/rows/approvals.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 import { family, spawnTool } from './family.ts'
 
@@ -17,6 +18,7 @@ const usage = { inputTokens: 900, outputTokens: 900 }
 const never = new AbortController().signal
 
 describe.each(databases)('a run whose budget is spent on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

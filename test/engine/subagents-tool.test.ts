@@ -1,15 +1,17 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { type Gate, gate } from '../../src/testing.ts'
 import { isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { testTool } from './engine.ts'
 import { answered, calling, newSpawning, type Spawning, type SpawningOptions } from './spawning.ts'
 import { agentNamed } from './test-team.ts'
 
 describe.each(databases)('the tool subagents on %s', (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 

@@ -14,6 +14,7 @@ import { spendingBy } from '../../src/store/rows/usage.ts'
 import { gate, manualClock, openTestApp, scriptedModel } from '../../src/testing.ts'
 import { databases, newTestRuntime } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 import { backupOf } from '../store/backup-lines.ts'
 import { emptyPlace } from '../store/filled-world.ts'
 import { calling, isSubagent, newSpawning, type Spawning, spawns } from './spawning.ts'
@@ -28,6 +29,7 @@ const child = (_: string, request: { messages: readonly { role: string }[] }) =>
   request.messages.at(-1)?.role === 'tool' ? { text: answer } : calling('list_dir', { path: 'code-4711' })
 
 describe.each(databases)('after its result was read, on %s', (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { undo } from '../../src/engine/files/undo.ts'
@@ -10,6 +10,7 @@ import { readEvents } from '../../src/store/rows/events.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 import { testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, read, write } from './hands.ts'
@@ -17,6 +18,7 @@ import { edit, type Hands, newHands, planned, read, write } from './hands.ts'
 const nothing = { ok: true, restored: [], unchanged: [], refused: [], cannotUndo: [] }
 
 describe.each(databases)('undo on %s', (database) => {
+  const test = testOn(database)
   let pool: Hands
   const at = (name: string) => join(pool.folder, name)
   const open = async (plans: Parameters<typeof planned>[0], tools: Tool[] = []) => {

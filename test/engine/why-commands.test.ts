@@ -8,6 +8,7 @@ import { why } from '../../src/engine/why/why.ts'
 import { recordFileChange } from '../../src/store/rows/file-changes.ts'
 import { hashOf } from '../../src/tools/files/content-hash.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, write } from './hands.ts'
 import { unconfinedExec } from './unconfined-exec.ts'
@@ -17,6 +18,7 @@ type Calls = Parameters<typeof planned>[0][string][number]
 const text = 'first line of all\nsecond line of all\nthird line of all\n'
 
 describe.each(databases)('lines that commands and hands move and change, on %s', (database) => {
+  const test = testOn(database)
   let pool: Hands
   let plans: Record<string, Calls[]>
   let said: number

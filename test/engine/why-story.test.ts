@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { NarrativeView } from '../../src/api/views/narrative.ts'
 import type { Consequence, WhyView } from '../../src/api/views/why.ts'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
@@ -14,6 +14,7 @@ import { raw } from '../../src/store/raw.ts'
 import { linkMemory, listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { narrate } from './narrating.ts'
 import { newOffice, type Office, type Play, planner, planningCoordinator } from './test-team.ts'
 
@@ -33,6 +34,7 @@ const reviewer: Play = (said) =>
     : { text: 'The report holds: 12 files.' }
 
 describe.each(databases)('narratives and what came of files on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
   const store = () => office.engine.store

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { WhyView } from '../../src/api/views/why.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
@@ -12,6 +12,7 @@ import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, type OfficeOptions, type Play, planner, planningCoordinator } from './test-team.ts'
 
 const budget = { usd: 5, tokens: 1000 }
@@ -32,6 +33,7 @@ const writer: Play = (said) => {
 const three = [{ key: 'a' }, { key: 'b' }, { key: 'c', needs: ['a', 'b'], skill: 'writer' }]
 
 describe.each(databases)('why on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
   const store = () => office.engine.store

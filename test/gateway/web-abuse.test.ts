@@ -10,13 +10,17 @@ let gateway: TestGateway
 let url: string
 let host: string
 let cookie: string
+/** What was answered to headers that never end. */
+let unended: Promise<string>[]
 beforeAll(async () => {
   gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))], {
-    web: { ...webSettings, failures: { burst: 5, perSecond: 0.001 }, requestsPerSecond: 10, headersTimeout: 1000 },
+    web: { ...webSettings, failuresPerMinute: 5, requestsPerSecond: 10 },
   })
   url = gateway.server.url ?? ''
   host = new URL(url).host
   cookie = await signedIn(gateway.app, url)
+  // Both end only because the server ends them, after five seconds: other tests go on meanwhile.
+  unended = [raw(url, `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `), raw(url, '')]
 })
 afterAll(() => gateway.remove())
 
@@ -35,6 +39,42 @@ test('a request that is refused by its headers gets its answer before it has sen
     expect(await raw(url, head('POST /v1/inputs HTTP/1.1', ...headers))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
 })
 
+test('a body that no route reads is refused with its headers, so that none holds a connection for as long as it trickles', async () => {
+  for (const [line, status] of [
+    ['GET / HTTP/1.1', 400],
+    ['GET /healthz HTTP/1.1', 400],
+    ['GET /assets/none.js HTTP/1.1', 400],
+    ['GET /v1/sign-in HTTP/1.1', 400],
+    ['GET /v1/me HTTP/1.1', 400],
+    ['POST / HTTP/1.1', 405],
+    ['POST /readyz HTTP/1.1', 405],
+    ['POST /v1/sign-in HTTP/1.1', 400],
+  ] as const)
+    for (const body of ['Content-Length: 1000000', 'Transfer-Encoding: chunked'])
+      expect([line, await trickle(head(line, `Cookie: ${cookie}`, body))]).toEqual([
+        line,
+        expect.stringMatching(new RegExp(`^HTTP/1.1 ${status} `)),
+      ])
+})
+
+/** Sends a byte of a body again and again until the server ends the connection, and gives its answer. */
+function trickle(text: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('utf8')
+  let answer = ''
+  socket.on('data', (piece) => {
+    answer += piece
+  })
+  socket.on('error', () => undefined)
+  socket.write(text)
+  const timer = setInterval(() => socket.write('1'), 100)
+  return new Promise((resolve) =>
+    socket.once('close', () => {
+      clearInterval(timer)
+      resolve(answer)
+    }),
+  )
+}
+
 test('nobody is asked to send a body before its headers were looked at', async () => {
   const expects = ['Expect: 100-continue', 'Content-Length: 10', 'Content-Type: application/json']
   expect(await raw(url, head('POST /v1/inputs HTTP/1.1', ...expects))).toMatch(/^HTTP\/1.1 401 /)
@@ -48,14 +88,6 @@ test('who sends a code may send little else', async () => {
   expect(await send(url, '/v1/sign-in', { method: 'POST', headers: { origin: url }, body })).toMatchObject({
     status: 413,
   })
-})
-
-test('headers that are too long, or never end, end the connection', async () => {
-  const long = await raw(url, head('GET / HTTP/1.1', `X: ${'y'.repeat(20_000)}`))
-  expect(long).toMatch(/^HTTP\/1.1 431 /)
-  // Both end only because the server ends them.
-  expect(await raw(url, `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `)).toMatch(/^HTTP\/1.1 408 /)
-  await raw(url, '')
 })
 
 test('a browser that is signed out hears nothing more within a second', async () => {
@@ -143,4 +175,11 @@ test('a client that asks too often is refused for a while, and others are not', 
   const answers = await Promise.all(Array.from({ length: 60 }, () => send(url, '/v1/cursor', { headers: { cookie } })))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
   expect(await send(url, '/healthz')).toMatchObject({ status: 200 })
+})
+
+test('headers that are too long, or never end, end the connection', async () => {
+  const long = await raw(url, head('GET / HTTP/1.1', `X: ${'y'.repeat(20_000)}`))
+  expect(long).toMatch(/^HTTP\/1.1 431 /)
+  const [slow] = await Promise.all(unended)
+  expect(slow).toMatch(/^HTTP\/1.1 408 /)
 })

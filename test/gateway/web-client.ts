@@ -11,7 +11,7 @@ export const webSettings: WebSettings = {
   hosts: [],
   allowPlain: false,
   requestsPerSecond: 10_000,
-  failures: { burst: 1000, perSecond: 1000 },
+  failuresPerMinute: 60_000,
   home: { name: 'test', workspace: '/here', recovered: { resumed: [], quarantined: [], lost: 0, unknownCalls: 0 } },
 }
 

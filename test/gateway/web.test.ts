@@ -49,6 +49,24 @@ describe('signing in', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
+  test('the audit tells who signed in and out, once each, and with which browser', async () => {
+    await gateway.app.addUser('ada', { folder: '/here' })
+    const own = await signedIn(gateway.app, url)
+    const { code } = await gateway.app.createSignInLink('ada')
+    await post('/v1/sign-in', { origin: url }, { code })
+    await post('/v1/sign-in', { origin: url }, { code })
+    await post('/v1/sign-out', { cookie: own, origin: url })
+    const { rows } = await gateway.app.audit({ limit: 20 })
+    const told = rows.filter(({ action }) => action.startsWith('browser.')).slice(0, 3)
+    const browser = expect.stringMatching(/^token:\d+$/)
+    expect(told.map(({ at: _, ...line }) => line)).toEqual([
+      { principal: 'owner', action: 'browser.sign-out', resource: browser, outcome: 'ok', detail: null },
+      { principal: 'user:ada', action: 'browser.sign-in', resource: browser, outcome: 'ok', detail: null },
+      { principal: 'owner', action: 'browser.sign-in', resource: browser, outcome: 'ok', detail: null },
+    ])
+    expect(told[0]?.resource).toBe(told[2]?.resource)
+  })
+
   test('a code is no token, and a token is no code', async () => {
     const { code } = await gateway.app.createSignInLink()
     const { token } = await gateway.app.createToken(null)

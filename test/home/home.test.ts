@@ -77,6 +77,7 @@ test('the paths of a home are in one place', () => {
     database: '/h/heddle.db',
     backups: '/h/backups',
     run: '/h/run',
+    upLog: '/h/run/up.log',
     guards: '/h/run/guards',
     knownDatabases: '/h/known-databases',
     skills: '/h/skills',

@@ -11,12 +11,14 @@ import type { Store } from '../../src/store/store.ts'
 import { newOffice } from '../engine/test-team.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 const untrusted = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
 const { clock } = context
 
 describe.each(databases)('memories that an earlier version replaced by itself, on %s', (database) => {
+  const test = testOn(database)
   /** A database as an earlier version left it, upgraded and opened. */
   async function upgraded(fill: (store: Store) => Promise<void>): Promise<Store> {
     const { place, remove } = newPlace(database)

@@ -1,14 +1,16 @@
 import { appendFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import type { HomeFiles } from '../../src/domain/home-files.ts'
 import { homeTemplates } from '../../src/home/templates.ts'
 import { fileIndex } from '../../src/memory/index-files.ts'
 import type { Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { type Notebook, newNotebook } from './notebook.ts'
 
 describe.each(databases)('files of the home on %s', (database) => {
+  const test = testOn(database)
   let notes: Notebook
   beforeEach(async () => {
     notes = await newNotebook(database)

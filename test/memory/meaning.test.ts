@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished } from 'vitest'
 import type { MemoryApp } from '../../src/api/views/memory.ts'
 import type { Embedder } from '../../src/domain/embedder.ts'
 import { EmbeddingPasses } from '../../src/memory/embed-memories.ts'
@@ -22,6 +22,7 @@ import {
   type TestProvider,
 } from '../../src/testing.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 
 const synonyms = [
@@ -34,6 +35,7 @@ const paraphrase = 'vessel coloured crimson'
 const still = new AbortController().signal
 
 describe.each(databases)('memories by their meaning on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   let provider: TestProvider
   let faults: (request: EmbeddingsRequest) => EmbeddingsFaults | undefined

@@ -6,6 +6,7 @@ import { recall } from '../../src/memory/recall.ts'
 import { remember, type StoredMemory } from '../../src/memory/remember.ts'
 import { findMemory, listMemories } from '../../src/store/knowledge/memories.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { pairs } from './pairs.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
@@ -28,6 +29,7 @@ test.each(all)('$group: "$newer" beside "$older" is $kinship', ({ older, newer, 
 })
 
 describe.each(databases)('statements on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

@@ -7,6 +7,7 @@ import { exportMemories, importMemories } from '../../src/memory/transfer.ts'
 import { addScore, archiveMemory, findMemory, listArchived, listMemories } from '../../src/store/knowledge/memories.ts'
 import { insertImported } from '../../src/store/knowledge/memory-import.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const now = Date.parse('2026-03-01T00:00:00.000Z')
 const trusted = { integrity: 'trusted' as const, sources: [] }
@@ -157,6 +158,7 @@ test.each([
 })
 
 describe.each(databases)('memories as files on %s', (database) => {
+  const test = testOn(database)
   let from: TestRuntime
   let to: TestRuntime
   beforeEach(async () => {
@@ -174,7 +176,7 @@ describe.each(databases)('memories as files on %s', (database) => {
     return file
   }
   const bring = (runtime: TestRuntime, file: string, trust = false, maxMemories = 1000) =>
-    importMemories(runtime.store, file, { name: 'm.md', trust, now, maxMemories })
+    importMemories(runtime.store, file, { name: 'm.md', trust, now, maxMemories, markSecrets: (value) => value })
 
   test('what a file brings too much goes to the archive, the least of it first, and is told', async () => {
     for (const name of ['alpha', 'beta', 'gamma']) await keep(from, `${name} lives in the north`)

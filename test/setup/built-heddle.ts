@@ -18,6 +18,9 @@ const root = join(import.meta.dirname, '../..')
 const cache = join(root, 'node_modules/.cache/heddle-built')
 const dayMs = 86_400_000
 
+/** For the environment of a process: code that was compiled for one home is used by the others. */
+export const cachedCode = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+
 /**
  * Heddle of this checkout in one file, below a launcher as in the package: its start takes half the time of that from
  * hundreds of sources. Made anew when a source has changed.

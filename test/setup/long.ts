@@ -2,7 +2,7 @@
 export const isLong = process.env['LONG'] !== undefined
 
 /** `DAY=<number>` plays the cases of another day. */
-const today = Number(process.env['DAY'] ?? Math.floor(Date.now() / 86_400_000))
+export const today = Number(process.env['DAY'] ?? Math.floor(Date.now() / 86_400_000))
 
 /**
  * So many of a list, evenly from its beginning to its end, and others each day until all had their turn; all of it in

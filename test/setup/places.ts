@@ -1,6 +1,6 @@
 import { idSource } from '../../src/domain/id.ts'
 import type { Runtime } from '../../src/engine/runtime.ts'
-import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
+import type { DatabaseLocation } from '../../src/store/open.ts'
 import type { StoreContext } from '../../src/store/store.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { emptyFile, emptySchema, type OwnPlace, readyPlace } from './ready-places.ts'
@@ -24,8 +24,8 @@ export interface TestRuntime extends Runtime {
 }
 
 export async function newTestRuntime(database: Database, options: Partial<StoreContext> = {}): Promise<TestRuntime> {
-  const { place, remove } = await readyPlace(database)
-  const open = () => openStore(place, { ...context, ...options })
+  const { place, remove, open: openPlace } = await readyPlace(database)
+  const open = () => openPlace({ ...context, ...options })
   const runtime: TestRuntime = {
     store: await open(),
     place,

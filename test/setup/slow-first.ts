@@ -3,11 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** What takes longest begins first, so that no worker is left with it at the end; Vitest itself knows only after a run. */
 const slow = [
   'test/package',
+  'test/web/',
   'test/crash/',
   'test/attack/',
   'test/soak/',
+  'test/budgets/',
   'test/cli/chat.test',
   'test/cli/report',
+  'test/cli/money',
   'test/cli/daemon.test',
   'test/cli/approvals.test',
   'test/cli/fuzz',

@@ -4,6 +4,7 @@ import { runsOf } from '../../src/store/rows/runs.ts'
 import { hallModel, hallRule, type MediocreName, mediocreNames, type ProviderRequest } from '../../src/testing.ts'
 import { newOffice, type Office } from '../engine/test-team.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { endings, seedFor } from './hall-truth.ts'
 
 /** What a model says without end is nothing to print. */
@@ -21,6 +22,7 @@ const answers: Record<MediocreName, object> = {
 }
 
 describe.each(databases)('a plan that a model of the hall carries out on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import { axeFindings, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
@@ -19,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => heddle.close())
 
 describe('every page', () => {
-  const places = [
+  const pages = [
     '/',
     '/s/main',
     '/turns',
@@ -32,6 +33,7 @@ describe('every page', () => {
     '/welcome',
     '/nowhere',
   ]
+  const places = inTurn(pages, 3)
 
   test.each(looks)('is accessible in %s at %i px', async (theme, width) => {
     const page = await heddle.open('/', { theme, width, ...(width < 760 && { height: 844 }) })

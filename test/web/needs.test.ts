@@ -53,11 +53,31 @@ describe('what needs you', () => {
     await heddle.heddle('ask', '--no-wait', '-s', 'lists', 'write LIST.md: eggs')
     const page = await heddle.open('/needs')
     await page.getByText('+eggs').waitFor()
+    await page.getByRole('button', { name: 'Allow once' }).click({ trial: true })
     await page.keyboard.press('2')
     await page.getByText('every agent of lists').waitFor()
     expect(await axeFindings(page)).toEqual([])
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('every agent of lists').waitFor({ state: 'detached' })
+    await page.close()
+  })
+
+  test('is answered by the first of two clicks only: a call that moves to its place waits for its own', async () => {
+    await heddle.heddle('ask', '--no-wait', '-s', 'first', 'write FIRST.md: bread')
+    await heddle.heddle('ask', '--no-wait', '-s', 'second', 'write SECOND.md: bread')
+    const page = await heddle.open('/needs')
+    const cards = page.getByRole('article', { name: /^Approval/ })
+    await cards.nth(1).waitFor()
+    const place = await cards.nth(0).getByRole('button', { name: 'Allow once' }).boundingBox()
+    const [x, y] = [(place?.x ?? 0) + 5, (place?.y ?? 0) + 5]
+    await cards.nth(0).getByRole('button', { name: 'Allow once' }).click()
+    await cards.nth(1).waitFor({ state: 'detached' })
+    await page.mouse.click(x, y)
+    await page.keyboard.press('1')
+    await cards.getByRole('button', { name: 'No…' }).click()
+    await cards.getByRole('button', { name: 'Do not allow it' }).click()
+    await page.getByText('Nothing needs you').waitFor()
+    expect(existsSync(join(heddle.folder, 'SECOND.md'))).toBe(false)
     await page.close()
   })
 
@@ -69,10 +89,12 @@ describe('what needs you', () => {
   })
 
   test('shows hostile words as words', async () => {
-    const hostile = '<img src=x onerror="window.broken=1"> [ok](javascript:window.broken=1) \u202eevil'
+    const hostile = '<img src=x onerror="window.broken=1"> [ok](javascript:window.broken=1) \u202eevil\u200b'
     await heddle.heddle('ask', '--no-wait', '-s', 'odd', `write ODD.md: ${hostile}`)
     const page = await heddle.open('/needs')
     await page.getByText('+<img src=x').waitFor()
+    // What is written counts as it is: a character that is not seen is written out.
+    expect(await page.locator('main pre mark').allTextContents()).toEqual(['\\u{200b}'])
     await page.goto(`${heddle.url}/runs`)
     await page.getByRole('link', { name: '@writer' }).first().click()
     await page.getByText('Why these?').waitFor()

@@ -66,6 +66,55 @@ describe('the other pages', () => {
     await page.getByRole('alert').waitFor()
     await page.close()
   })
+
+  test('every label of a session is an address, and what cannot be read as one is told as missing', async () => {
+    await heddle.append('team:mia+jo@home', 'which day?', 'on Monday')
+    const page = await heddle.open('/')
+    await page.getByRole('link', { name: 'team:mia+jo@home' }).click()
+    await page.getByText('on Monday').waitFor()
+    await page.goto(`${heddle.url}/%zz`)
+    await page.getByText('There is no page /%zz').waitFor()
+    await page.goto(`${heddle.url}/agents/nobody`)
+    await page.getByText('there is no agent @nobody').waitFor()
+    expect(await page.getByText('Give it work').count()).toBe(0)
+    await page.close()
+  })
+
+  test('only the link that signs in chooses the folder, and it may be opened again', async () => {
+    const page = await (await heddle.context()).newPage()
+    await page.goto(`${heddle.url}/welcome?in=/etc`)
+    await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    expect(await page.locator('main').textContent()).toContain(heddle.folder)
+    const [link = ''] = /http:.*/.exec(await heddle.heddle('open', '--print')) ?? []
+    for (let times = 0; times < 2; times++) {
+      await page.goto('about:blank')
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    }
+    await page.context().close()
+  })
+})
+
+describe('another user', () => {
+  test('is offered the pages that the user may see, and signs out with nothing left behind', async () => {
+    await heddle.heddle('users', 'add', 'mia', '--role', 'public')
+    const [link = ''] = /http:.*/.exec(await heddle.heddle('open', '--user', 'mia', '--print')) ?? []
+    const page = await (await heddle.browser.newContext()).newPage()
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    const nav = page.getByRole('navigation', { name: 'Pages' })
+    expect(await nav.getByRole('listitem').allTextContents()).toEqual([
+      ...['Overview', 'Chat', 'Runs', 'Plans', 'Turns', 'Agents', 'Usage'],
+    ])
+    await nav.getByRole('link', { name: 'Chat' }).click()
+    await page.locator('#message').fill('not sent yet')
+    await nav.getByText('mia', { exact: true }).waitFor()
+    await nav.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You are not signed in').waitFor()
+    expect(await page.evaluate(() => Object.values({ ...localStorage }).join())).not.toContain('not sent yet')
+    expect((await page.request.get(`${heddle.url}/v1/me`)).status()).toBe(401)
+    await page.context().close()
+  })
 })
 
 describe('an agent', () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import { axeFindings, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
@@ -142,18 +143,20 @@ describe('every view of the work', () => {
     const page = await heddle.open('/runs?show=failed', { theme, width })
     const run = await page.getByRole('link', { name: '@researcher' }).first().getAttribute('href')
     const findings: string[] = []
-    const look = async (path: string, sign: string) => {
+    const views = [
+      ['/runs', 'survey and report'],
+      [`${run}?view=time`, 'in all'],
+      ['/plans/1?view=list&task=3', 'Brief'],
+      [`${run}?view=tree`, '@coordinator'],
+      ['/plans', 'REPORT.md by'],
+      ['/plans/1?view=picture', 'Fit'],
+    ] as const
+    for (const [path, sign] of inTurn(views, 2)) {
       await page.goto(`${heddle.url}${path}`)
       await page.getByText(sign).first().waitFor()
       findings.push(...(await axeFindings(page)).map((finding) => `${path}: ${finding}`))
       if (await isTooWide(page)) findings.push(`${path}: too wide`)
     }
-    await look('/runs', 'survey and report')
-    await look(`${run}?view=time`, 'in all')
-    await look('/plans/1?view=list&task=3', 'Brief')
-    await look(`${run}?view=tree`, '@coordinator')
-    await look('/plans', 'REPORT.md by')
-    await look('/plans/1?view=picture', 'Fit')
     expect(findings).toEqual([])
     await page.close()
   })

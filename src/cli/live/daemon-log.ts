@@ -36,13 +36,15 @@ export function surviveLostReader(stderr: Output): void {
 
 type Hide = <T>(value: T) => T
 
-/** Log for programs: one JSON object per line on stderr, with secrets redacted. */
-export function jsonLog(hide: Hide, stderr: Output): DaemonLog {
+/** Log for programs: one JSON object per line on stderr, with secrets redacted. `onLine` hears of each line that was written. */
+export function jsonLog(hide: Hide, stderr: Output, onLine: (line: string) => void = () => undefined): DaemonLog {
   // Node writes to pipes and sockets without blocking and queues the rest. A blocking write, in a thread too, would hold
   // up the end of the process for as long as the reader does not read.
   const destination = {
     write(line: string) {
-      if (stderr.writableLength < maxBuffered) stderr.write(line)
+      if (stderr.writableLength >= maxBuffered) return
+      stderr.write(line)
+      onLine(line)
     },
   }
   const log = pino(

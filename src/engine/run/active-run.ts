@@ -10,7 +10,7 @@ import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
-import { insertSteps, readSteps } from '../../store/rows/steps.ts'
+import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
@@ -21,8 +21,9 @@ import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
-import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
+import { Journal, stepEventFields } from './context/journal.ts'
 import type { PathTurn } from './context/path-turn.ts'
+import { surveyedBegins, touchedFolder } from './context/touched-folder.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
 
@@ -372,6 +373,7 @@ export class ActiveRun implements RunHandle<Engine> {
       tx,
       steps.map((step) => ({ ...step, touchedFolder: touchedFolder(step, session.folder) })),
     )
+    for (const seq of surveyedBegins([...this.journal.steps, ...steps], steps)) clearTouchedFolder(tx, run.id, seq)
     const told = steps.map((step) => ({ seq: step.seq, kind: step.kind, ...stepEventFields(step) }))
     const payload = { steps: told }
     if (told.length > 0) recordEvent(tx, { at, kind: 'run.step', subject: `run:${run.id}`, payload, scope: run })

@@ -65,7 +65,7 @@ function sizeAndTime(file: WrittenFile, stamp: Stamp | undefined): Pick<WrittenF
 
 function nextLook(changedAt: Millis, now: Millis): Millis {
   const age = now - changedAt
-  return now + (age < settleTime ? settleTime : Math.min(maxInterval, Math.max(minInterval, age / 10)))
+  return now + (age < settleTime ? settleTime : Math.min(maxInterval, Math.max(minInterval, Math.round(age / 10))))
 }
 
 function addressOf({ protect }: Pick<FileContext, 'protect'>, { folder, path }: WrittenFile) {

@@ -60,8 +60,8 @@ export async function findFile(
   const displayPath = displayPathFrom(folder, target)
   // A link may lead to a file that was written under its own name.
   const real = 'path' in now ? now.path : target
-  const written = last ? join(last.folder, last.path) : real
-  return { displayPath, path: written, now, versions: last || real === target ? versions : await versionsAt(real) }
+  if (real !== target) return { displayPath, path: real, now, versions: await versionsAt(real) }
+  return { displayPath, path: last ? join(last.folder, last.path) : real, now, versions }
 }
 
 /** When and by which run a file was written: runs that read it since may depend on it. */
@@ -162,7 +162,7 @@ async function passageLinks(rows: Reading, passages: readonly FilePassage[], fol
       links.push(...(await walkBack(rows, node)).slice(0, 1))
     }
     const name = `${displayPathFrom(folder, path)}:${line}`
-    const by = version ? (how === 'moved' ? 'moved from' : 'copied from') : (how as WhyHow)
+    const by: WhyHow = how === 'moved' ? 'moved from' : how === 'copied' ? 'copied from' : how
     links.push({ kind: 'file', id: name, title: name, at: version ? moment(version.at) : null, how: by })
   }
   return links

@@ -16,8 +16,8 @@ import { isBefore, type LineAuthor, maxVersions, type Place, type TracedLine, ty
 /** Shorter texts may be the same by chance. */
 const minLines = 2
 const minLetters = 40
-/** Share of the lines that a moved file must still have. */
-const minShare = 0.3
+/** Share of the lines of both files that must be the same in a file that was moved and changed. */
+const minShare = 2 / 3
 /** Max versions that come into question. */
 const maxVersionsAlike = 8
 const maxNames = 400
@@ -43,12 +43,10 @@ export async function handOrigins(
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
     const isCut = same.length > maxVersionsAlike
-    return lines.map((_, at) =>
-      agreed(
-        all.flatMap((each) => each[at] ?? []),
-        isCut,
-      ),
-    )
+    return lines.map((_, at) => {
+      const found = all.flatMap((each) => each[at] ?? [])
+      return toldAs(agreed(found, isCut), unmatched)
+    })
   }
   const all: (TracedLine | undefined)[][] = []
   for (const { version, isWeak } of await filesLike(tracer, place, text)) {
@@ -68,8 +66,15 @@ export async function handOrigins(
   if (all.length === 0) return undefined
   return lines.map((_, at) => {
     const found = all.flatMap((each) => each[at] ?? [])
-    return found.length === 0 ? { author: unmatched, passages: [] } : agreed(found, false)
+    return found.length === 0 ? { author: unmatched, passages: [] } : toldAs(agreed(found, false), unmatched)
   })
+}
+
+/** Where it is not known who changed the file, it is not known either whether a hand has brought the line there. */
+function toldAs({ author, passages: [first, ...rest] }: TracedLine, unmatched: LineAuthor): TracedLine {
+  if (!first || unmatched.by !== 'unknown') return { author, passages: first ? [first, ...rest] : [] }
+  const how = first.how === 'moved by hand' ? 'moved' : 'copied'
+  return { author, passages: [{ ...first, how }, ...rest] }
 }
 
 /** All versions of other files that left this content: one that has it again may be the work of another run. */
@@ -113,11 +118,16 @@ function doubted(line: TracedLine): TracedLine {
 
 /** Where several files had the same content, only an author that all of them name is known. */
 function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
-  const [first] = all
-  if (first && !isCut && all.every(({ author }) => isSame(author, first.author))) return first
-  const runIds = all.flatMap(({ author }) => (author.by === 'version' ? (author.version.runId ?? []) : []))
+  const [first, ...others] = all
+  if (first && !isCut && others.every(({ author }) => isSame(author, first.author))) return first
+  const runIds = all.flatMap(({ author }) => runsIn(author))
   const why = 'it was copied by hand, and several versions had the same content'
   return { author: { by: 'unknown', since: null, why, runIds: [...new Set(runIds)] }, passages: [] }
+}
+
+function runsIn(author: LineAuthor): string[] {
+  if (author.by === 'unknown') return author.runIds
+  return author.by === 'version' && author.version.runId !== null ? [author.version.runId] : []
 }
 
 function isSame(a: LineAuthor, b: LineAuthor): boolean {
@@ -132,8 +142,7 @@ interface Alike {
 }
 
 function maybeMoved(line: TracedLine | undefined): TracedLine {
-  const author = line?.author
-  const runIds = author?.by === 'version' ? [author.version.runId ?? ''] : []
+  const runIds = line ? runsIn(line.author) : []
   const why = 'the file came there by hand, and another one had this line'
   return { author: { by: 'unknown', since: null, why, runIds }, passages: [] }
 }
@@ -153,7 +162,7 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
       const old = telling((bytes && decodeText(bytes)) ?? '')
       const shared = [...old].filter((line) => lines.has(line))
       const isShort = shared.length < minLines || shared.join('').length < minLetters
-      const isWeak = isShort || shared.length < minShare * Math.min(old.size, lines.size)
+      const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
       if (version && shared.length > 0) found.push({ version, isWeak })
     }
   return found

@@ -1,10 +1,12 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import {
   commandBetween,
   type FileVersion,
   type UnseenCommand,
+  type UnsurveyedCommand,
+  unsurveyedCommands,
   versionsOfFile,
 } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
@@ -21,6 +23,7 @@ import {
   spansOf,
 } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
+import { CommandTimes } from './command-times.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
 import {
@@ -44,6 +47,9 @@ export class LineTracer implements Tracer {
   readonly protect: ProtectedPlaces
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #gaps = new Map<VersionNode, LineAuthor>()
+  readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
+  /** By directory. */
+  readonly #unsurveyed = new Map<string, UnsurveyedCommand[]>()
 
   constructor(rows: Reading, contents: FileContents, protect: ProtectedPlaces) {
     this.rows = rows
@@ -53,12 +59,12 @@ export class LineTracer implements Tracer {
 
   /** Authors of these lines, counted from 0, of a file's content. */
   async trace(file: Omit<Place, 'passages' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
-    const node = await chainOf(file.versions, (version) => this.isMade(version), file.end)
+    const node = await chainOf(file.versions, this, file.end)
     return this.#walk({ ...file, passages: 0 }, node, lines)
   }
 
   async traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]> {
-    const node = await chainOf(place.versions, (version) => this.isMade(version), place.end)
+    const node = await chainOf(place.versions, this, place.end)
     const traced = await this.#walk(place, node, lines)
     return traced.map(({ author, passages }, at) => ({
       author,
@@ -75,11 +81,20 @@ export class LineTracer implements Tracer {
   /** Whether a recorded change was made: only a call that succeeded proves it. */
   async isMade({ runId, callId, command }: FileVersion): Promise<boolean | undefined> {
     if (command || runId === null) return true
+    return (await this.#journalOf(runId))?.isDone(callId ?? '')
+  }
+
+  async endOf({ runId, callId }: FileVersion): Promise<Millis> {
+    const journal = runId === null ? undefined : await this.#journalOf(runId)
+    return journal?.endOf(callId ?? '') ?? Number.MAX_SAFE_INTEGER
+  }
+
+  async #journalOf(runId: string): Promise<Journal | undefined> {
     if (!this.#journals.has(runId)) {
       const steps = await readSteps(this.rows, runId)
       this.#journals.set(runId, steps.length === 0 ? undefined : new Journal(runId, steps))
     }
-    return this.#journals.get(runId)?.isDone(callId ?? '')
+    return this.#journals.get(runId)
   }
 
   async #walk(place: Place, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
@@ -153,13 +168,14 @@ export class LineTracer implements Tracer {
     const path = join(version.folder, origin.path)
     const before = open.map(({ line }) => lineBefore(map, line))
     const isGone = await this.#isRemovedBy(path, version)
-    const passage = { how: isGone ? ('moved' as const) : ('copied' as const), path, version }
+    const how = isGone ? ('moved' as const) : ('copied' as const)
+    const author = await this.#authorOf(place, node)
+    const passage = { how, path, ...(author.by === 'version' && { version }) }
     const versions = await this.versionsBefore(path, version)
     const end = { hash: origin.hash, at: since }
     const from: Place = { path, versions, passages: place.passages + 1, end, before: version }
     const lines = before.flatMap((line) => line ?? [])
     const traced = await this.traceFrom(passage, from, lines)
-    const author = await this.#authorOf(place, node)
     let next = 0
     return before.map((line) => (line === undefined ? { author, passages: [] } : (traced[next++] as TracedLine)))
   }
@@ -193,7 +209,7 @@ export class LineTracer implements Tracer {
   async #authorOf(place: Place, node: VersionNode): Promise<LineAuthor> {
     const { via } = node
     if (via.kind === 'version')
-      return rivals(via.version, place.versions) ?? unread(node) ?? { by: 'version', version: via.version }
+      return (await this.#rivals(place, via.version)) ?? unread(node) ?? { by: 'version', version: via.version }
     const known = this.#gaps.get(node)
     if (known) return known
     const author = await this.#gap(place, node)
@@ -201,31 +217,64 @@ export class LineTracer implements Tracer {
     return author
   }
 
-  async #gap({ path, versions }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+  /** Of commands that ran at the same time, each may have made the change. */
+  async #rivals({ path, versions }: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
+    if (!command) return undefined
+    const span = { since: command.since, until: at }
+    const others = [...this.#commandsOf(versions).within(span), ...(await this.#unsurveyedIn(path, span))].flatMap(
+      (each) => each.runId ?? [],
+    )
+    if (others.every((other) => other === runId)) return undefined
+    const runIds = [...new Set([...(runId === null ? [] : [runId]), ...others])]
+    return unknown(command.since, 'commands of several runs ran at that time', runIds)
+  }
+
+  #commandsOf(versions: readonly FileVersion[]): CommandTimes {
+    const known = this.#commands.get(versions) ?? new CommandTimes(versions)
+    this.#commands.set(versions, known)
+    return known
+  }
+
+  async #gap({ path, versions, changedAt }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
     if (via.kind !== 'gap') return { by: 'outside' }
-    const { since, until, isUnclear } = via
+    const { since, isUnclear } = via
+    const until = Math.max(since, lastChange(via.until, changedAt))
     if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
     if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
-    const during = versions.find(({ command, at }) => command && command.since < until && at > since)
+    const [during] = this.#commandsOf(versions).within({ since, until })
     if (during?.runId) return unknown(since, 'a command ran at that time', [during.runId])
     return (await this.#unseen(path, { since, until })) ?? { by: 'outside' }
   }
 
-  async #start({ path, versions }: Place, node: VersionNode): Promise<LineAuthor> {
+  async #start({ path, versions, changedAt }: Place, node: VersionNode): Promise<LineAuthor> {
     if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
     if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
-    return (await this.#unseen(path, { since: 0, until: node.at })) ?? { by: 'before' }
+    return (await this.#unseen(path, { since: 0, until: lastChange(node.at, changedAt) })) ?? { by: 'before' }
   }
 
   /** Unknown if a command may have changed the file and no survey saw it. */
   async #unseen(path: string, span: { since: Millis; until: Millis }): Promise<LineAuthor | undefined> {
+    const [open] = await this.#unsurveyedIn(path, span)
+    if (open) {
+      const why = open.until === Number.MAX_SAFE_INTEGER ? 'a command is running' : unseenChange
+      return unknown(span.since || open.since, why, [open.runId])
+    }
     const names = namesInFolders(path)
     const command = await commandBetween(this.rows, names, span)
-    if (command) return unknown(span.since || command.at, 'a command may have changed the file unseen', [command.runId])
+    if (command) return unknown(span.since || command.at, unseenChange, [command.runId])
     const ran = await this.#commandNear(path, span)
     if (ran)
       return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
     return undefined
+  }
+
+  /** Commands that ran at that time in a folder above the file, and whose changes are not recorded. */
+  async #unsurveyedIn(path: string, { since, until }: { since: Millis; until: Millis }): Promise<UnsurveyedCommand[]> {
+    const directory = dirname(path)
+    const folders = namesInFolders(path).map(({ folder }) => folder)
+    const all = this.#unsurveyed.get(directory) ?? (await unsurveyedCommands(this.rows, folders))
+    this.#unsurveyed.set(directory, all)
+    return all.filter((each) => each.since <= until && each.until >= since)
   }
 
   /** A command that ran in a folder of an ignored file. */
@@ -239,6 +288,16 @@ export class LineTracer implements Tracer {
   }
 }
 
+const unseenChange = 'a command may have changed the file unseen'
+
+/** Clocks of file systems are coarser than ours. */
+const clockSlackMs = 50
+
+/** The last time at which a content can have come about: not after the file was last changed. */
+function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis {
+  return Math.min(until, Math.ceil(changedAt) + clockSlackMs)
+}
+
 /** The file that a command moved or copied there, if it is known. */
 function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
@@ -248,7 +307,10 @@ function unknown(since: Millis | null, why: string, runIds: string[] = []): Line
   return { by: 'unknown', since, why, runIds }
 }
 
-function lost({ parent, at }: VersionNode): LineAuthor {
+function lost({ via, parent, at, hash }: VersionNode): LineAuthor {
+  const command = [via, parent?.via].find((each) => each?.kind === 'version' && each.version.command)
+  const runIds = command?.kind === 'version' ? [command.version.runId ?? ''] : []
+  if (hash === '' || parent?.hash === '') return unknown(parent?.at ?? at, 'what a command left was not read', runIds)
   return unknown(parent?.at ?? at, 'versions in between are missing')
 }
 
@@ -256,16 +318,4 @@ function unread({ via, parent }: VersionNode): LineAuthor | undefined {
   if (via.kind !== 'version' || !via.isUnread) return undefined
   const { runId } = via.version
   return unknown(parent?.at ?? null, 'its content before a command was not read', runId === null ? [] : [runId])
-}
-
-/** Of commands that ran at the same time, each may have made the change. */
-function rivals(version: FileVersion, versions: readonly FileVersion[]): LineAuthor | undefined {
-  const { command, at, runId } = version
-  if (!command) return undefined
-  const others = versions.filter(
-    (each) => each.command && each.runId !== runId && each.command.since < at && command.since < each.at,
-  )
-  if (others.length === 0) return undefined
-  const runIds = [...new Set([version, ...others].flatMap((each) => each.runId ?? []))]
-  return unknown(command.since, 'commands of several runs ran at that time', runIds)
 }

@@ -22,7 +22,7 @@ export interface FilePassage {
   /** Absolute path and line, counted from 1. */
   path: string
   line: number
-  /** The command's version. */
+  /** The command's version; absent if a hand, or an unknown command, has brought the line. */
   version?: FileVersion
 }
 

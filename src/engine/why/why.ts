@@ -20,6 +20,7 @@ import { type ChainNode, moment, walkBack } from './chain.ts'
 import { type FileReference, type FileWrite, fileReference, findFile, whyFile } from './file.ts'
 import { compareReads, type Reads, readsOf } from './files-read.ts'
 import { outcomesOfFile, walkForward } from './forward.ts'
+import { markView } from './mark-view.ts'
 import { type Budget, notesOn } from './notes.ts'
 import { storyOf } from './story.ts'
 
@@ -29,6 +30,8 @@ interface WhyContext {
   /** Folders of the runtime, which are never read. */
   protect: ProtectedPlaces
   budget: Budget
+  /** Marks the values of stored secrets in what is shown. */
+  markSecrets?<T>(value: T): T
 }
 
 /** Max links that are checked for files that were read. */
@@ -39,10 +42,21 @@ const maxReaders = 4
  * every query is by key.
  */
 export async function why(
+  context: WhyContext,
+  folder: string,
+  text: string,
+  options: { forward?: boolean } = {},
+): Promise<WhyView> {
+  const { store, markSecrets } = context
+  const view = await explain(context, folder, text, options)
+  return markSecrets ? store.read((rows) => markView(rows, view, markSecrets)) : view
+}
+
+async function explain(
   { store, ...context }: WhyContext,
   folder: string,
   text: string,
-  { forward = false } = {},
+  { forward = false }: { forward?: boolean },
 ): Promise<WhyView> {
   const target = await store.read((rows) => resolveThing(rows, text, folder))
   const { view, written } =

@@ -22,13 +22,23 @@ export function ownHosts(
   return { has: (host) => all.has(host), scheme }
 }
 
+/** What is known of a path before its sender is. */
+interface AskedPath {
+  isPage: boolean
+  /** Answered to anyone. */
+  isOpen: boolean
+}
+
 /**
  * Refuses, by the headers alone, what no client of ours sends: another name for this server (DNS rebinding), and requests
  * that another web page caused. A link on another page may still open ours, which holds nothing before its own requests.
  */
-export function assertOwnClient(request: IncomingMessage, hosts: OwnHosts, { isPage }: { isPage: boolean }): void {
+export function assertOwnClient(request: IncomingMessage, hosts: OwnHosts, { isPage, isOpen }: AskedPath): void {
   const { method = '', headers, headersDistinct } = request
-  if (!['GET', 'HEAD', 'POST'].includes(method)) throw badMethod(method)
+  const isReading = method === 'GET' || method === 'HEAD'
+  if (!isReading && (method !== 'POST' || isOpen)) throw badMethod(method)
+  // No route would read it, so nothing would end a body that comes a byte at a time.
+  if (isReading && hasBody(request)) throw unwantedBody(method)
   const host = headers.host?.toLowerCase() ?? ''
   if (headersDistinct['host']?.length !== 1 || !hosts.has(host)) throw unknownHost(host)
   const { origin } = headers
@@ -53,6 +63,11 @@ export function isLoopbackAddress(address: string): boolean {
   return address === 'localhost' || address === '::1' || /^127\.\d+\.\d+\.\d+$/.test(address)
 }
 
+/** Whether a body follows the headers. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
+}
+
 function isAnyAddress(address: string): boolean {
   return address === '0.0.0.0' || address === '::'
 }
@@ -72,4 +87,8 @@ function foreignPage(by: string): UsageError {
 
 function badMethod(method: string): UsageError {
   return new UsageError(`there is no ${method.slice(0, 20)} here`, 'use GET or POST', 'bad_method')
+}
+
+function unwantedBody(method: string): UsageError {
+  return new UsageError(`a ${method} has no body`, 'send its fields in the address', 'bad_request')
 }

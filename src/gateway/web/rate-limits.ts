@@ -5,7 +5,7 @@ import { HeddleError } from '../../domain/errors.ts'
 const maxCallers = 1000
 
 /** How often a caller may do something: so often at once, and so often per second in the long run. */
-export interface Rate {
+interface Rate {
   burst: number
   perSecond: number
 }

@@ -8,24 +8,24 @@ import { HeddleError } from '../../domain/errors.ts'
 import { type RouteContext, routes } from '../http.ts'
 import { refusalAnswer } from '../refusals.ts'
 import type { Sender } from '../rights.ts'
-import { assertOwnClient, assertOwnPage, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
+import { ownRoutes } from '../routes/table.ts'
+import { assertOwnClient, assertOwnPage, hasBody, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
 import { AdmittedTokens } from './admitted-tokens.ts'
 import { cookieName, credentialOf } from './credential.ts'
 import { builtPage, sendPage } from './page-files.ts'
 import { setPageHeaders } from './page-headers.ts'
 import { prometheusText, type ServerMetrics } from './prometheus.ts'
-import { callerAddress, type Rate, RateLimits } from './rate-limits.ts'
+import { callerAddress, RateLimits } from './rate-limits.ts'
 import { Readiness } from './readiness.ts'
 import { ServerCounts } from './server-counts.ts'
-import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
+import { type HomeFacts, signInRoutes } from './sign-in-routes.ts'
 
-const defaultHeadersTimeout: Millis = 5_000
+/** Time in which the headers of a request must have come. */
+const headersTimeout: Millis = 5_000
 const maxConnections = 4096
 const maxHeaderSize = 16 * 1024
 /** Ports that are tried after the preferred one, before any free one is taken. */
 const nearbyPorts = 9
-/** Unknown tokens and codes per address: guessing 256 bits is hopeless, and must not keep the database busy either. */
-const maxFailures = { burst: 20, perSecond: 1 / 3 }
 
 /** Where and how to listen. */
 export interface WebSettings {
@@ -39,10 +39,8 @@ export interface WebSettings {
   /** The owner wants an address that others reach, without TLS. */
   allowPlain: boolean
   requestsPerSecond: number
-  /** Time in which the headers of a request must have come. */
-  headersTimeout?: Millis
-  /** Wrong tokens and codes that an address may send. */
-  failures?: Rate
+  /** Wrong tokens and codes of an address: guessing 256 bits is hopeless, and must not keep the database busy either. */
+  failuresPerMinute: number
   home: HomeFacts
   /** Folder of the built page, if it is another than the package's. */
   pageFolder?: string
@@ -57,7 +55,7 @@ interface WebServer {
 /** Serves the page and the routes over TCP. Every request is admitted by its headers before a byte of its body is read. */
 export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings: WebSettings): Promise<WebServer> {
   assertSafeBind(settings)
-  const { tls, headersTimeout = defaultHeadersTimeout } = settings
+  const { tls } = settings
   const options = { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: 1000, keepAliveTimeout: 5_000 }
   const server = tls
     ? createTlsServer({ ...options, ...tls, maxHeaderSize })
@@ -83,7 +81,7 @@ export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings
   }
 }
 
-interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'failures' | 'pageFolder' | 'home'> {
+interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'failuresPerMinute' | 'pageFolder' | 'home'> {
   hosts: OwnHosts
   cookie: string
 }
@@ -104,7 +102,10 @@ class Door {
     const { requestsPerSecond: perSecond, cookie, hosts } = settings
     this.#context = context
     this.#settings = settings
-    this.#failures = new RateLimits(settings.failures ?? maxFailures, context.clock)
+    this.#failures = new RateLimits(
+      { burst: settings.failuresPerMinute, perSecond: settings.failuresPerMinute / 60 },
+      context.clock,
+    )
     this.#readiness = new Readiness(context.heddle, context.clock)
     this.#counts = new ServerCounts(context.hub)
     this.#requests = new RateLimits({ burst: 2 * perSecond, perSecond }, context.clock)
@@ -119,7 +120,7 @@ class Door {
       onSignIn: (token) => this.#tokens.add(token),
       onFailure: (request) => this.#failures.take(addressOf(request)),
     })
-    http.get('/metrics', async (c) => {
+    http.get(ownRoutes.metrics, async (c) => {
       const { principal } = this.#senderOf(c.env.incoming)
       const text = prometheusText(await context.heddle.as(principal).metrics(), this.#metrics())
       return c.body(text, 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
@@ -134,16 +135,17 @@ class Door {
     try {
       const path = pathOf(request)
       const isPage = !isReserved(path)
-      assertOwnClient(request, this.#settings.hosts, { isPage })
+      const isProbe = path === ownRoutes.healthz || path === ownRoutes.readyz
+      assertOwnClient(request, this.#settings.hosts, { isPage, isOpen: isPage || isProbe })
       if (isPage) {
         this.#requests.take(addressOf(request))
         return await sendPage(request, response, { folder: this.#settings.pageFolder ?? builtPage, path })
       }
-      if (path === '/healthz' || path === '/readyz') {
+      if (isProbe) {
         this.#requests.take(addressOf(request))
-        return sendProbe(response, path === '/healthz' || (await this.#readiness.check()))
+        return sendProbe(response, path === ownRoutes.healthz || (await this.#readiness.check()))
       }
-      if (path === signInPath) this.#failures.assertLeft(addressOf(request))
+      if (path === ownRoutes.signIn) this.#failures.assertLeft(addressOf(request))
       else this.#senders.set(request, await this.#identify(request))
       if (request.headers.expect !== undefined) response.writeContinue()
       this.#routes(request, response)
@@ -228,8 +230,10 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/'
 }
 
+const probes: readonly string[] = [ownRoutes.healthz, ownRoutes.readyz, ownRoutes.metrics]
+
 function isReserved(path: string): boolean {
-  return path === '/v1' || path.startsWith('/v1/') || ['/healthz', '/readyz', '/metrics'].includes(path)
+  return path === '/v1' || path.startsWith('/v1/') || probes.includes(path)
 }
 
 function sendProbe(response: ServerResponse, isWell: boolean): void {
@@ -245,15 +249,15 @@ function refuseNow(
   { status, body }: ReturnType<typeof refusalAnswer>,
 ): void {
   if (response.headersSent) return void response.destroy()
-  const hasBody = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined
+  const isUnread = hasBody(request)
   const text = JSON.stringify(body)
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
     ...(status === 429 && { 'retry-after': '3' }),
-    ...(hasBody && { connection: 'close' }),
+    ...(isUnread && { connection: 'close' }),
   })
-  response.end(text, () => hasBody && request.socket.destroySoon())
+  response.end(text, () => isUnread && request.socket.destroySoon())
 }
 
 function addressOf({ socket }: IncomingMessage): string {

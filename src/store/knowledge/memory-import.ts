@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { MemoryDraft } from '../../domain/memory.ts'
 import type { Tx } from '../store.ts'
@@ -42,4 +43,21 @@ export async function existingContents(
     for (const { content } of await tx.all(query.where('id', '<', before))) found.add(content)
   }
   return found
+}
+
+/** Texts of memories, archived ones included, that begin and end with these words. */
+export async function contentsAround(tx: Tx, start: string, end: string): Promise<string[]> {
+  const like = `${escapeLike(start)}%${escapeLike(end)}`
+  const found: string[] = []
+  for (const table of ['memories', 'memories_archive'] as const) {
+    // Both have the same columns.
+    const query = tx.build.selectFrom(table as 'memories').select('content')
+    const rows = await tx.all(query.where(sql<boolean>`content LIKE ${like} ESCAPE '\\'`))
+    found.push(...rows.map(({ content }) => content))
+  }
+  return found
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
 }

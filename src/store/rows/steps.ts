@@ -5,7 +5,10 @@ import { statement, statementOfRows } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
-/** A step to store. `touchedFolder` is the folder in which the call that it ends changed files, or may have. */
+/**
+ * A step to store. `touchedFolder` is the folder in which the call that it ends changed files, or may have, or in which the
+ * call that it begins may do so.
+ */
 interface NewStep extends Step {
   touchedFolder?: string | null
 }
@@ -16,6 +19,11 @@ export function insertSteps(tx: Tx, steps: readonly NewStep[]): void {
     touched_folder: touchedFolder,
   }))
   for (const insert of inserts(rows)) tx.send(insert)
+}
+
+/** Marks the call that this step began as one that changed no file unseen. */
+export function clearTouchedFolder(tx: Tx, runId: string, seq: number): void {
+  tx.send(clearFolder({ runId, seq }))
 }
 
 /** A run's journal, oldest first. */
@@ -45,6 +53,10 @@ export function toolCallsOf(entries: ToolCallEntry[], steps: Step[]): ToolCall[]
     status,
   }))
 }
+
+const clearFolder = statement((db, arg: { runId: string; seq: number }) =>
+  db.updateTable('steps').set({ touched_folder: null }).where('run_id', '=', arg.runId).where('seq', '=', arg.seq),
+)
 
 const ofRun = statement((db, arg: { runId: string }) =>
   db.selectFrom('steps').selectAll().where('run_id', '=', arg.runId).orderBy('seq'),

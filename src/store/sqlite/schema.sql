@@ -1,4 +1,4 @@
--- Schema 37
+-- Schema 38
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -200,6 +200,8 @@ CREATE TABLE "steps" (
 ) STRICT;
 
 CREATE INDEX steps_that_touched ON steps (touched_folder, at) WHERE touched_folder IS NOT NULL;
+
+CREATE INDEX steps_unsurveyed ON steps (touched_folder, at) WHERE kind = 'begun' AND touched_folder IS NOT NULL;
 
 CREATE TABLE approvals (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,

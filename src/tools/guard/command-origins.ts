@@ -14,13 +14,14 @@ const minShare = 0.5
 
 /**
  * Adds to each new content the file that it was moved or copied from, where only one can be meant: of files that are gone
- * one with the same content, or with most of its lines; else of all files the one with the same content. The path is empty
- * where several had it.
+ * one with the same content, or with most of its lines; else of all files the one with the same content, if the new one was
+ * not there before or that one has lost it, as when two files are swapped. The path is empty where several had it.
  */
 export function withOrigins(versions: readonly CommandVersion[], folder: FolderBefore): CommandVersion[] {
   const gone = versions.filter(({ before, after }) => before?.bytes && after === null)
   const isComplete = [...folder.marks.keys()].every((path) => folder.contents.has(path))
   const byHash = Map.groupBy(folder.contents, ([, { sha256 }]) => sha256)
+  const changed = new Set(versions.map(({ path }) => path))
   const taken = new Set<string>()
   const moved = new Map<string, string>()
   const fresh = versions.filter(({ before, after }) => after?.bytes && after.sha256 !== before?.sha256)
@@ -33,12 +34,14 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
   }
   for (const { path, before, after } of fresh) {
     if (moved.has(path)) continue
-    const copied = (byHash.get(after?.sha256 ?? '') ?? []).filter(([from]) => from !== path)
+    const copied = (byHash.get(after?.sha256 ?? '') ?? []).map(([from]) => from).filter((from) => from !== path)
     const [only] = copied
-    // A file that there was may as well have been written anew.
-    if (only && before === null && hasSubstance(after))
-      moved.set(path, copied.length === 1 && isComplete ? only[0] : '')
-    else if (!only) {
+    const [left, ...others] = copied.filter((from) => changed.has(from))
+    // A file that there was may as well have been written anew, unless the content has left another file.
+    if (left !== undefined && others.length === 0 && hasSubstance(after)) moved.set(path, left)
+    else if (only !== undefined && before === null && hasSubstance(after))
+      moved.set(path, copied.length === 1 && isComplete ? only : '')
+    else if (only === undefined) {
       const from = mostAlike(
         { before, after },
         gone.filter((each) => !taken.has(each.path)),

@@ -1,10 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { undo } from '../../../src/engine/files/undo.ts'
+import { cancel } from '../../../src/engine/run/cancel.ts'
 import { fork } from '../../../src/engine/turns/fork.ts'
 import { resolveSession } from '../../../src/engine/turns/route.ts'
 import type { Database } from '../../setup/places.ts'
+import { untilSo } from '../../setup/until.ts'
 import { edit, type Hands, newHands, planned, write } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { unconfinedExec } from '../unconfined-exec.ts'
@@ -17,6 +20,15 @@ interface TrueFile {
   end: LineEnd
 }
 
+/** The first lines of many files. */
+const knownHead = [
+  '#!/usr/bin/env python3',
+  '# SPDX-License-Identifier: MIT',
+  'import json',
+  'import logging',
+  'from pathlib import Path',
+]
+
 type Calls = { name: string; input: unknown }[]
 
 /** A folder with a random history that knows who wrote each line. */
@@ -25,6 +37,8 @@ export interface History {
   /** What was done, in order. */
   acts: string[]
   files: Map<string, TrueFile>
+  /** Runs whose work no survey can tell: of commands at the same time, and of cancelled ones. */
+  unseen: Set<string>
   act(): Promise<void>
   remove(): Promise<void>
 }
@@ -43,6 +57,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   /** Files as the last run left them. */
   const recorded = new Map<string, TrueFile>()
   const acts: string[] = []
+  const unseen = new Set<string>()
   const labels = ['main', 'other']
   let asked = 0
 
@@ -71,9 +86,19 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     writeFileSync(staged, textOf(file))
     return `mkdir -p '${dirname(path)}' && cat '${staged}' > '${path}'`
   }
+  /** Some begin like many others, with a head that everyone knows. */
   const created = (author: Author): TrueFile => ({
-    lines: newLines(chance, 5 + chance(20)).map((text) => ({ text, authors: new Set([author]), carriers: new Set() })),
+    lines: [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, 5 + chance(20))].map((text) => ({
+      text,
+      authors: new Set([author]),
+      carriers: new Set(),
+    })),
     end: chance(5) === 0 ? '\r\n' : '\n',
+  })
+  const short = (): TrueFile => ({ ...created(''), lines: created('').lines.slice(0, 6) })
+  const byOne = (file: TrueFile, author: Author): TrueFile => ({
+    ...file,
+    lines: file.lines.map((line) => ({ ...line, authors: new Set([author]) })),
   })
   const become = (path: string, file: TrueFile | undefined) => {
     keepPast(path)
@@ -232,6 +257,79 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       })
       return `${path}, and an agent writes the same again`
     },
+    async 'a command swaps'() {
+      const [one, other] = [some() as string, some() as string]
+      const [first, second] = [files.get(one) as TrueFile, files.get(other) as TrueFile]
+      if (one === other || textOf(first) === textOf(second)) return 'not: the same'
+      await exec(
+        `mv '${one}' '${join(stage, 'swapped')}' && mv '${other}' '${one}' && mv '${join(stage, 'swapped')}' '${other}'`,
+      )
+      become(one, second)
+      become(other, first)
+      return `${one} and ${other}`
+    },
+    async 'a command rotates'() {
+      const [path, older] = [some() as string, fresh()]
+      const was = files.get(path) as TrueFile
+      const file = created('')
+      const runId = await exec(`mkdir -p '${dirname(older)}' && mv '${path}' '${older}' && ${commandFor(path, file)}`)
+      become(older, was)
+      const next = file.lines.map(({ text }) => ({ text, from: -1 }))
+      become(path, byRun(file, runId, was.lines, next))
+      return `${path} to ${older}`
+    },
+    async 'two commands at once'() {
+      const [one, other] = [fresh(), `other-${fresh()}`]
+      const [first, second] = [short(), short()]
+      const shared = some() as string
+      const was = files.get(shared) as TrueFile
+      const said = [`by one ${++asked}`, `by other ${asked}`]
+      const adding = (text: string) => `printf '%s${was.end === '\n' ? '\\n' : '\\r\\n'}' '${text}' >> '${shared}'`
+      const runIds = await Promise.all([
+        exec(`${commandFor(one, first)} && sleep 0.0${chance(9)} && ${adding(said[0] ?? '')}`),
+        exec(`${adding(said[1] ?? '')} && sleep 0.0${chance(9)} && ${commandFor(other, second)}`),
+      ])
+      for (const runId of runIds) unseen.add(runId)
+      become(one, byOne(first, runIds[0]))
+      become(other, byOne(second, runIds[1]))
+      const added = readFileSync(join(folder, shared), 'utf8').split(was.end).slice(was.lines.length, -1)
+      const author = (text: string) => runIds[said.indexOf(text)] ?? ''
+      become(shared, {
+        ...was,
+        lines: [
+          ...was.lines,
+          ...added.map((text) => ({ text, authors: new Set([author(text)]), carriers: new Set<Author>() })),
+        ],
+      })
+      return `${one}, ${other} and both ${shared}`
+    },
+    async 'an agent writes while a command runs'() {
+      const [path, other] = [fresh(), `other-${fresh()}`]
+      const [file, second] = [created(''), created('')]
+      const [command, writer] = await Promise.all([
+        exec(`sleep 0.0${chance(9)} && ${commandFor(other, second)} && sleep 0.0${chance(9)}`),
+        say([write(path, textOf(file))]),
+      ])
+      become(path, byOne(file, writer))
+      become(other, byOne(second, command))
+      return `${path}, and the command ${other}`
+    },
+    async 'a command is cancelled'() {
+      const path = fresh()
+      const file = created('')
+      const [done, go, words] = [join(stage, `done-${++asked}`), join(stage, `go-${asked}`), `do ${asked}`]
+      execFileSync('mkfifo', [go])
+      plans[words] = [
+        [{ name: 'exec', input: { command: `${commandFor(path, file)} && touch '${done}' && cat '${go}'` } }],
+      ]
+      const { runId } = await hands.say(words, { folder, label: `command-${asked}` })
+      await untilSo(() => existsSync(done))
+      await cancel(engine, runId ?? '', 'stop')
+      unseen.add(runId ?? '')
+      become(path, byOne(file, runId ?? ''))
+      recorded.delete(path)
+      return path
+    },
     async 'a hand moves'() {
       const [from, to] = [some() as string, fresh()]
       mkdirSync(dirname(join(folder, to)), { recursive: true })
@@ -281,11 +379,14 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       'a run is undone',
       'a session is forked',
     ],
+    ...['a command swaps', 'a command rotates', 'two commands at once', 'an agent writes while a command runs'],
+    ...(chance(4) === 0 ? ['a command is cancelled'] : []),
   ]
   return {
     hands,
     acts,
     files,
+    unseen,
     async act() {
       const name = files.size < 2 ? 'an agent creates' : (pick(weights) ?? '')
       acts.push(`${acts.length + 1} ${name} ${await deeds[name]?.()}`)

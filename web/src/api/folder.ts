@@ -15,12 +15,9 @@ export function useFolderChoice(): { folder: string; choose(folder: string): voi
   return choice
 }
 
-/** The folder of the address (`?in=`), of this tab, or of the last tab; else the given one. */
+/** The folder of this tab, or of the last tab; else the given one. */
 export function firstFolder(fallback: string): string {
-  const named = new URLSearchParams(window.location.search).get('in')
-  const folder = named ?? sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey) ?? fallback
-  if (named !== null) rememberFolder(named)
-  return folder
+  return sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey) ?? fallback
 }
 
 export function rememberFolder(folder: string): void {

@@ -1,7 +1,7 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
-import { Route, Switch, useLocation } from 'wouter'
+import { Route, Router, Switch, useLocation } from 'wouter'
 import { FolderContext, firstFolder, rememberFolder } from '../api/folder.ts'
 import { keepLastVisit } from '../api/last-visit.ts'
 import { MeContext, signIn } from '../api/me.ts'
@@ -10,6 +10,7 @@ import type { Me } from '../api/wire.ts'
 import { Live } from '../live/live.ts'
 import { Refresher } from '../live/refresh.ts'
 import { LiveContext } from '../live/use-live.ts'
+import { useEncodedLocation } from '../parts/address.ts'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { Loading } from '../parts/notice.tsx'
 import { NotFound } from './not-found.tsx'
@@ -42,7 +43,9 @@ export function App(): ReactNode {
       <QueryClientProvider client={signedIn.queries}>
         <MeContext value={signedIn.me}>
           <LiveContext value={signedIn.live}>
-            <Screens fallbackFolder={signedIn.me.folder ?? '/'} />
+            <Router hook={useEncodedLocation}>
+              <Screens fallbackFolder={signedIn.me.folder ?? '/'} />
+            </Router>
           </LiveContext>
         </MeContext>
       </QueryClientProvider>
@@ -61,7 +64,7 @@ function connect(me: Me): SignedIn {
       },
     },
   })
-  return { me, queries, live: new Live(me.cursor, new Refresher(queries)) }
+  return { me, queries, live: new Live(me, new Refresher(queries)) }
 }
 
 function Screens({ fallbackFolder }: { fallbackFolder: string }): ReactNode {

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
+import { decodePart } from '../parts/address.ts'
 import { Button } from '../parts/button.tsx'
 import { EmptyState } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
@@ -9,7 +10,7 @@ import { openPalette } from './palette-state.ts'
 /** An address without a page: says what was looked for, and offers to search for it. */
 export function NotFound(): ReactNode {
   const [location] = useLocation()
-  const wanted = withoutBidi(decodeURIComponent(location))
+  const wanted = withoutBidi(decodePart(location))
   return (
     <Page title="Not found">
       <EmptyState title={`There is no page ${wanted}`}>

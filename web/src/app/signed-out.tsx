@@ -6,7 +6,8 @@ import styles from './shell.module.css'
 
 /** Shown to a user who is not signed in, or cannot reach Heddle. */
 export function SignedOut({ error, onRetry }: { error: unknown; onRetry(): void }): ReactNode {
-  const isRefused = error instanceof RequestError && error.status >= 400 && error.status < 500
+  const isRefused = error instanceof RequestError && error.status === 401
+  const remedy = error instanceof RequestError && error.status !== 0 ? error.remedy : undefined
   return (
     <main className={styles['alone']}>
       <h1>heddle</h1>
@@ -18,9 +19,13 @@ export function SignedOut({ error, onRetry }: { error: unknown; onRetry(): void 
         </EmptyState>
       ) : (
         <EmptyState title={error instanceof Error ? error.message : 'Heddle does not answer'}>
-          <p>
-            Start it with <code>heddle up</code>, then try again.
-          </p>
+          {remedy === undefined ? (
+            <p>
+              Start it with <code>heddle up</code>, then try again.
+            </p>
+          ) : (
+            <p>{remedy}</p>
+          )}
           <div>
             <Button onClick={onRetry}>Try again</Button>
           </div>

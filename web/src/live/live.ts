@@ -14,7 +14,6 @@ type TabMessage =
   | { kind: 'state'; connection: Connection; cursor: string | null; texts: LiveDelta[] }
   | { kind: 'hello' }
 
-const channelName = 'heddle-live'
 const pageSize = 500
 const maxSeen = 5000
 
@@ -26,7 +25,7 @@ const maxSeen = 5000
 export class Live {
   readonly texts = new RunTexts()
   readonly #refresher: Refresher
-  readonly #channel = new BroadcastChannel(channelName)
+  readonly #channel: BroadcastChannel
   readonly #listeners = new Set<() => void>()
   readonly #seen = new Set<string>()
   #cursor: string | null
@@ -36,9 +35,12 @@ export class Live {
   /** Events that came while missed ones are read. */
   #held: { event: Event; previous: string | null }[] | undefined
 
-  constructor(cursor: string | null, refresher: Refresher) {
+  constructor({ cursor, principal }: { cursor: string | null; principal: string }, refresher: Refresher) {
     this.#cursor = cursor
     this.#refresher = refresher
+    // Tabs that were opened for another user of this browser hear nothing of this one.
+    const channelName = `heddle-live:${principal}`
+    this.#channel = new BroadcastChannel(channelName)
     this.#channel.onmessage = ({ data }) => this.#hear(data)
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState === 'visible') this.#tell({ kind: 'hello' })

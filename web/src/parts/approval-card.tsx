@@ -2,13 +2,16 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { post, RequestError } from '../api/request.ts'
 import type { Approval, Decision } from '../api/wire.ts'
+import { ExactText } from '../text/exact-text.tsx'
 import { PlainWords } from '../text/plain-words.tsx'
+import { withoutBidi } from '../text/safe-text.ts'
 import { Ago } from './ago.tsx'
 import styles from './approval-card.module.css'
 import { Button } from './button.tsx'
 import { ChangeView, sizeOfChange } from './change-view.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { Reference } from './reference.tsx'
+import { useSettled } from './settled.ts'
 import { State } from './state.tsx'
 
 interface ApprovalCardProps {
@@ -25,11 +28,12 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
   const { id, agent, tool, change, facts, reason, sources, trusted, request, requestSession } = approval
   const [isRefusing, setRefusing] = useState(false)
   const answer = useAnswer(approval, onAnswered)
+  const isSettled = useSettled()
   const size = sizeOfChange(change)
   return (
     <article className={styles['card']} aria-label={`Approval ${id}`}>
       <header className={styles['head']}>
-        <State name="needs-you" word={`@${agent} asks to use ${tool}`} />
+        <State name="needs-you" word={withoutBidi(`@${agent} asks to use ${tool}`)} />
         <span className={styles['about']}>
           <Ago at={approval.askedAt} /> · <Reference to={`run:${approval.runId}`} /> ·{' '}
           <Reference to={`approval:${id}`} />
@@ -38,14 +42,16 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
       {approval.isAskedAgain && <p className={styles['again']}>Asked again: something changed after your answer.</p>}
       {request !== '' && (
         <div className={styles['request']}>
-          <span className="quiet small">for{requestSession === null ? '' : ` ${requestSession}`}</span>
+          <span className="quiet small">for{requestSession === null ? '' : ` ${withoutBidi(requestSession)}`}</span>
           <PlainWords text={request} isSerif />
         </div>
       )}
       <Facts>
         {facts.map(({ name, value }) => (
           <Fact key={name} name={name}>
-            <PlainWords text={value} />
+            <span className={styles['fact']}>
+              <ExactText text={value} />
+            </span>
           </Fact>
         ))}
         <Fact name="why">
@@ -69,7 +75,7 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
       ) : (
         <Answers
           approval={approval}
-          isBusy={answer.isPending}
+          isBusy={answer.isPending || !isSettled}
           onAnswer={answer.mutate}
           onRefuse={() => setRefusing(true)}
         />
@@ -149,7 +155,7 @@ function Refused({ error }: { error: Error }): ReactNode {
   const remedy = error instanceof RequestError ? error.remedy : ''
   return (
     <p role="alert" className={styles['warning']}>
-      Nothing was sent on: {error.message}. {remedy}
+      Nothing was sent on: {withoutBidi(error.message)}. {withoutBidi(remedy)}
     </p>
   )
 }

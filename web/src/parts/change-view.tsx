@@ -1,18 +1,19 @@
 import type { ReactNode } from 'react'
-import { withoutBidi } from '../text/safe-text.ts'
+import { kindsOf, type LineKind } from '../text/diff-lines.ts'
+import { ExactText } from '../text/exact-text.tsx'
 import styles from './change-view.module.css'
 
-/** A unified diff line by line, or any other text as it is. */
+/** A unified diff line by line, or any other text as it is. Nothing of it is hidden: an answer counts for all of it. */
 export function ChangeView({ change }: { change: string }): ReactNode {
-  const lines = withoutBidi(change).split('\n')
-  const isDiff = lines.some((line) => line.startsWith('@@ '))
+  const lines = change.split('\n')
+  const kinds = kindsOf(lines)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keyboard
     <pre className={styles['change']} tabIndex={0}>
       {lines.map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text have no other name
-        <span key={at} className={isDiff ? styles[kindOf(line)] : styles['same']}>
-          {line}
+        <span key={at} className={styles[kinds[at] ?? 'same']}>
+          <ExactText text={line} />
           {'\n'}
         </span>
       ))}
@@ -20,16 +21,10 @@ export function ChangeView({ change }: { change: string }): ReactNode {
   )
 }
 
-function kindOf(line: string): string {
-  if (line.startsWith('+++') || line.startsWith('---') || line.startsWith('@@')) return 'head'
-  if (line.startsWith('+')) return 'added'
-  return line.startsWith('-') ? 'removed' : 'same'
-}
-
-/** `36 lines added, 2 removed`, of a diff; undefined for any other text. */
+/** `+36 −2` of a diff; undefined for any other text. */
 export function sizeOfChange(change: string): string | undefined {
-  const kinds = change.split('\n').map(kindOf)
-  if (!change.includes('@@ ')) return undefined
-  const count = (kind: string) => kinds.filter((each) => each === kind).length
+  const kinds = kindsOf(change.split('\n'))
+  if (!kinds.includes('head')) return undefined
+  const count = (kind: LineKind) => kinds.filter((each) => each === kind).length
   return `+${count('added')} −${count('removed')}`
 }

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { useStatus } from '../api/queries.ts'
+import { withoutBidi } from '../text/safe-text.ts'
 import { Button } from './button.tsx'
 import styles from './page.module.css'
 
@@ -30,7 +31,7 @@ export function Page({ title, heading, facts, actions, children, side, width = '
     <div className={side === undefined ? styles['page'] : `${styles['page']} ${styles['with-side']}`}>
       <main className={styles['main']} id="content" tabIndex={-1}>
         <header className={styles['header']}>
-          <h1 className={styles['title']}>{heading ?? title}</h1>
+          <h1 className={styles['title']}>{heading ?? withoutBidi(title)}</h1>
           {facts !== undefined && <div className={styles['facts']}>{facts}</div>}
           <div className={styles['actions']}>
             {actions}
@@ -60,7 +61,7 @@ function useTitle(title: string): void {
   const { data } = useStatus()
   const count = data?.needsYou.length ?? 0
   useEffect(() => {
-    document.title = `${count > 0 ? `(${count}) ` : ''}${title} · heddle`
+    document.title = `${count > 0 ? `(${count}) ` : ''}${withoutBidi(title)} · heddle`
   }, [title, count])
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -51,9 +51,9 @@ async function startDaemon(here: CommandContext): Promise<Daemon> {
   const { http } = await loadConfig(here.configFile, here.env, { userHome: here.userHome })
   if (!http.enabled) throw noPage('this home has no page: http.enabled is false')
   await ensureHome(here.home)
-  const { run } = homePaths(here.home)
-  const file = join(run, 'up.log')
-  const log = openSync(file, 'w', 0o600)
+  const { run, upLog: file } = homePaths(here.home)
+  rmSync(file, { force: true })
+  const log = openSync(file, 'a', 0o600)
   const child = spawn(process.execPath, [heddleProgram, '--home', here.home, '--config', here.configFile, 'up'], {
     cwd: here.home,
     env: here.env,

@@ -82,12 +82,13 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
 async function logFor(here: CommandContext, config: Config): Promise<{ log: DaemonLog; flush(): Promise<void> }> {
   const { stderr } = here.io
   const { flushStderr, jsonLog, plainLog, surviveLostReader } = await import('../../live/daemon-log.ts')
+  const { keepLogSmall } = await import('../../live/log-file.ts')
   surviveLostReader(stderr)
   const hide = redactor(knownSecrets(config))
   const isTerminal = stderr.isTTY === true && !here.json
   const log = isTerminal
     ? plainLog(hide, stderr, { ...here.screen, color: !here.env['NO_COLOR'] }, here.clock.now)
-    : jsonLog(hide, stderr)
+    : jsonLog(hide, stderr, keepLogSmall(homePaths(here.home).upLog, stderr))
   return { log, flush: () => flushStderr(here.io, here.clock) }
 }
 

@@ -6,6 +6,7 @@ import type { ModelMessage, RequestedCall } from '../../../domain/model.ts'
 import type { Step } from '../../../domain/run.ts'
 import { mainArgument } from '../../../domain/text/main-argument.ts'
 import type { AwaitedRuns, Effect, ToolOutcome } from '../../../domain/tools/tool.ts'
+import { isMemoryWriter } from '../../../domain/tools/tool-names.ts'
 import type { UnsafeCall } from '../../../domain/tools/touched.ts'
 import type { ToolCallEntry } from '../../../domain/turn.ts'
 import { answerAsText, maxAnswerShown, summaryMessage, userMessage } from '../../model/model-messages.ts'
@@ -46,17 +47,6 @@ export interface CompactStep {
   to?: number
   /** Set if the window was still full afterwards, because of this summary. */
   stillFull?: true
-}
-
-/** The folder in which an ended call changed files, or may have changed them unobserved. */
-export function touchedFolder({ kind, payload }: Step, folder: string): string | null {
-  if (kind !== 'ended') return null
-  const { touched, status } = payload as EndedStep
-  if (!touched) return status === 'unknown' ? folder : null
-  if ('unseen' in touched) return folder
-  const { created, changed, removed, passedOver = [], hidden } = touched
-  const isTouched = created.length + changed.length + removed.length + passedOver.length > 0 || hidden !== undefined
-  return isTouched ? touched.folder : null
 }
 
 /** A sequence of calls that the model repeats: how often, and how many calls it has. */
@@ -158,6 +148,11 @@ export class Journal {
   /** Whether a call succeeded. */
   isDone(callId: string): boolean {
     return this.#payloads<EndedStep>('ended').some(({ id, status }) => id === callId && status === 'ok')
+  }
+
+  /** When a call ended; undefined if that is not recorded. */
+  endOf(callId: string): Step['at'] | undefined {
+    return this.#of('ended').find(({ payload }) => (payload as EndedStep).id === callId)?.at
   }
 
   /** Calls that may have changed something and cannot be undone. */
@@ -357,7 +352,8 @@ function labelsIn(steps: readonly Step[]): Label[] {
 export function stepEventFields({ kind, payload }: Step): Record<string, string | number> {
   if (kind === 'begun') {
     const { id, name, input } = payload as BegunStep
-    const about = mainArgument(input)
+    // Events are kept for weeks, and a memory may be forgotten tomorrow.
+    const about = isMemoryWriter(name) ? '' : mainArgument(input)
     return { name, call: id, ...(about !== '' && { about }) }
   }
   if (kind === 'ended') {

@@ -115,6 +115,29 @@ export async function commandBetween(
   return undefined
 }
 
+/** A command that has not ended, or whose changes are not all recorded; `until` is when its run ended. */
+export interface UnsurveyedCommand {
+  runId: string
+  since: Millis
+  until: Millis
+}
+
+/** Max newest commands of a folder that are read one by one; before them, one may have run at any time. */
+const maxUnsurveyed = 1000
+
+/** Commands of these folders that run now, were interrupted, or were not surveyed. */
+export async function unsurveyedCommands(rows: Reading, folders: readonly string[]): Promise<UnsurveyedCommand[]> {
+  const found: UnsurveyedCommand[] = []
+  for (const folder of folders) {
+    const all = await rows.all(openCommands({ folder, limit: maxUnsurveyed }))
+    for (const { run_id, at, finished_at } of all)
+      found.push({ runId: run_id, since: at ?? 0, until: finished_at ?? Number.MAX_SAFE_INTEGER })
+    const oldest = all.length === maxUnsurveyed ? all.at(-1) : undefined
+    if (oldest) found.push({ runId: oldest.run_id, since: 0, until: oldest.at ?? 0 })
+  }
+  return found
+}
+
 function mayChange(payload: string, whole: string): boolean {
   const { touched, status } = JSON.parse(payload) as { touched?: Touched; status: string }
   if (!touched) return status === 'unknown'
@@ -192,11 +215,24 @@ const changedNames = statement((db, arg: { folder: string; limit: number }) =>
   ),
 )
 
+const openCommands = statement((db, arg: { folder: string; limit: number }) =>
+  db
+    .selectFrom('steps')
+    .innerJoin('runs', 'runs.id', 'steps.run_id')
+    .select(['steps.run_id', 'steps.at', 'runs.finished_at'])
+    .where('steps.touched_folder', 'is not', null)
+    .where('steps.touched_folder', '=', arg.folder)
+    .where('steps.kind', '=', sql.lit('begun'))
+    .orderBy('steps.at', 'desc')
+    .limit(arg.limit),
+)
+
 const commandEnds = statement((db, arg: { folder: string; since: number; until: number; limit: number }) =>
   db
     .selectFrom('steps')
     .select(['run_id', 'payload_json', 'at'])
     .where('touched_folder', 'is not', null)
+    .where('kind', '=', sql.lit('ended'))
     .where('touched_folder', '=', arg.folder)
     .where('at', '>=', arg.since)
     .where('at', '<=', arg.until)

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
 import type { Millis } from '../../../domain/clock.ts'
 import type { HiddenChanges, Touched } from '../../../domain/tools/touched.ts'
 import { statement } from '../../statement.ts'
@@ -94,6 +95,7 @@ const touches = statement((db, arg: { from: string; to: string; since: number })
     .innerJoin('runs', 'runs.id', 'steps.run_id')
     .select(['steps.run_id', 'runs.root_run_id', 'steps.payload_json', 'steps.at'])
     .where('steps.touched_folder', 'is not', null)
+    .where('steps.kind', '=', sql.lit('ended'))
     .where('steps.touched_folder', '>=', arg.from)
     .where('steps.touched_folder', '<=', arg.to)
     .where('steps.at', '>=', arg.since),

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Link, useLocation, useParams } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useRuns } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Agent, Pins } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { AgentFindings, sourceWords, stateOfFile } from '../../parts/agent-findings.tsx'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
@@ -22,7 +23,7 @@ const lastRuns = 20
 /** One agent: its file, its profile and why, its tools and model, what is pinned of it, and its last runs. */
 export default function AgentPage(): ReactNode {
   const folder = useFolder()
-  const { name = '' } = useParams<{ name: string }>()
+  const { name = '' } = useAddress()
   const [, navigate] = useLocation()
   useRowKeys(() => navigate('/agents'))
   const { data, error, isPending, refetch } = useQuery({
@@ -36,7 +37,7 @@ export default function AgentPage(): ReactNode {
       {isPending && <Loading />}
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {data && <AgentFacts agent={data} folder={folder} />}
-      <LastRuns name={name} folder={folder} />
+      {data && <LastRuns name={name} folder={folder} />}
     </Page>
   )
 }

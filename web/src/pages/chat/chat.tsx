@@ -1,9 +1,10 @@
 import { type ReactNode, useCallback, useMemo, useState } from 'react'
-import { useLocation, useParams } from 'wouter'
+import { useLocation } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useApprovals, usePlans, useRun, useRuns } from '../../api/queries.ts'
 import { post } from '../../api/request.ts'
 import type { CommandOutcome, PathTurn, RunLine } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { Budget } from '../../parts/budget.tsx'
 import { Button } from '../../parts/button.tsx'
 import { useKeys } from '../../parts/keys.ts'
@@ -28,7 +29,7 @@ import { TurnTree } from './turn-tree.tsx'
 
 /** A session: its turns, what is under way, and the box to write in; the tree of turns beside it. */
 export default function Chat(): ReactNode {
-  const { session = 'main', turn } = useParams<{ session: string; turn?: string }>()
+  const { session = 'main', turn } = useAddress()
   // A session has its own state: drafts, commands, what was sent.
   return <SessionChat key={session} session={session} shown={turn} />
 }

@@ -14,7 +14,7 @@ export function SessionMenu({ session }: { session: string }): ReactNode {
   const go = (label: string) => navigate(`/s/${encodeURIComponent(label)}`)
   return (
     <Menu
-      label={`Session ${session}: choose another`}
+      label={`Session ${withoutBidi(session)}: choose another`}
       text={
         <>
           {withoutBidi(session)} <span aria-hidden="true">▾</span>

@@ -1,7 +1,8 @@
 import { diffWordsWithSpace } from 'diff'
 import { type ReactNode, useMemo, useState } from 'react'
-import { Link, useLocation, useParams } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { Turn } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { Button, buttonLook } from '../../parts/button.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
@@ -17,7 +18,7 @@ import styles from './compare.module.css'
 
 /** Two branches side by side from their common turn: questions, answers, tools, files, cost. */
 export default function Compare(): ReactNode {
-  const { pair = '' } = useParams<{ pair: string }>()
+  const { pair = '' } = useAddress()
   const [a = '', b = ''] = pair.split('...')
   const [, navigate] = useLocation()
   const swapped = `/compare/${encodeURIComponent(b)}...${encodeURIComponent(a)}`
@@ -63,7 +64,7 @@ function Branches({ a: nameA, b: nameB }: { a: string; b: string }): ReactNode {
       <p className={styles['parted']}>
         {ancestor ? (
           <>
-            Both go on from <Reference to={`turn:${ancestor.id}`} /> “{questionOf(ancestor).slice(0, 120)}”
+            Both go on from <Reference to={`turn:${ancestor.id}`} /> “{questionOf(ancestor).text.slice(0, 120)}”
           </>
         ) : (
           'They have no turn in common.'
@@ -154,11 +155,12 @@ function BranchColumn({ branch, other, isShown }: { branch: Branch; other: Branc
 
 function ComparedTurn({ turn, other }: { turn: Turn; other: Turn | undefined }): ReactNode {
   // Different questions have different answers: marking the words would say nothing.
-  const isRetry = other !== undefined && questionOf(turn) === questionOf(other)
+  const { text, isPersons } = questionOf(turn)
+  const isRetry = other !== undefined && text === questionOf(other).text
   return (
     <article className={styles['turn']} aria-label={`Turn ${turn.depth}`}>
       <div className={styles['you']}>
-        <PlainWords text={questionOf(turn)} isSerif />
+        <PlainWords text={text} isSerif={isPersons} />
       </div>
       <div className={styles['answer']}>
         {isRetry && other ? (
@@ -195,9 +197,11 @@ function ChangedWords({ from, to }: { from: string; to: string }): ReactNode {
   )
 }
 
-function questionOf({ query }: Turn): string {
+/** What a turn answers: what a person said or, in a turn that nobody asked for, what agents reported. */
+function questionOf({ query }: Turn): { text: string; isPersons: boolean } {
   const said = query.filter(({ source = 'human' }) => source === 'human')
-  if (said.length > 0) return withoutBidi(said.map(({ content }) => content).join('\n\n'))
+  if (said.length > 0) return { text: withoutBidi(said.map(({ content }) => content).join('\n\n')), isPersons: true }
   const reports = query.filter(({ content }) => content.startsWith('[agent_result:'))
-  return (reports.length > 0 ? reports : query).map(({ content }) => previewOf(content)).join(' · ')
+  const told = reports.length > 0 ? reports : query
+  return { text: told.map(({ content }) => previewOf(content)).join(' · '), isPersons: false }
 }

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue } from 'react'
-import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { get, post } from '../../api/request.ts'
 import type { MemoryHit, MemoryLine } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -15,7 +16,7 @@ const pageSize = 100
 
 /** What is remembered: a search that says why each hit was found, and one memory with where it comes from. */
 export default function Memory(): ReactNode {
-  const { id } = useParams()
+  const { id } = useAddress()
   const [, navigate] = useLocation()
   const [search, setSearch] = useSearchParams()
   const question = search.get('q') ?? ''

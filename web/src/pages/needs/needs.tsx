@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import { Link, useParams } from 'wouter'
+import { Link } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useApprovals } from '../../api/queries.ts'
 import { get, post } from '../../api/request.ts'
 import type { Approval, Grant } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { ApprovalCard } from '../../parts/approval-card.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -21,7 +22,7 @@ import styles from './needs.module.css'
 
 /** Everything that waits for an answer, the oldest first, each whole; below, what was allowed for longer. */
 export default function Needs(): ReactNode {
-  const { id } = useParams()
+  const { id } = useAddress()
   const approvals = useApprovals()
   const list = useRef<HTMLUListElement>(null)
   useRowKeys()

@@ -38,7 +38,7 @@ export default function Overview(): ReactNode {
   return (
     <Page
       title="Overview"
-      heading={<span className="mono">{shortPath(folder)}</span>}
+      heading={<span className="mono">{withoutBidi(shortPath(folder))}</span>}
       facts={<Budget spent={spentToday(data)} of={data.dayLimitUsd} what="today" />}
       actions={
         <Link href={`/s/${encodeURIComponent(data.session)}`} className={buttonLook('main')}>
@@ -120,7 +120,7 @@ function NeedsYou({ approvals, folder }: { approvals: Approval[]; folder: string
         {approvals.map(({ id, agent, tool, change, facts, request, runId }) => (
           <li key={id} className={styles['ask']}>
             <span className={styles['what']}>
-              <strong>@{agent}</strong> asks to use <code>{withoutBidi(tool)}</code>{' '}
+              <strong>@{withoutBidi(agent)}</strong> asks to use <code>{withoutBidi(tool)}</code>{' '}
               <span className="quiet">
                 {withoutBidi(facts.find(({ name }) => name === 'where')?.value.replace(`${folder}/`, '') ?? '')}
               </span>{' '}

@@ -1,9 +1,10 @@
 import { type ReactNode, useCallback, useState } from 'react'
-import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { useApprovals, useRun } from '../../api/queries.ts'
 import { post } from '../../api/request.ts'
 import type { Plan } from '../../api/wire.ts'
 import { ActionDialog } from '../../parts/action-dialog.tsx'
+import { useAddress } from '../../parts/address.ts'
 import { ApprovalCard } from '../../parts/approval-card.tsx'
 import { Budget } from '../../parts/budget.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -22,7 +23,7 @@ import { TaskTable } from './task-table.tsx'
 
 /** A plan as a picture and as a list, and one of its tasks beside it. */
 export default function PlanPage(): ReactNode {
-  const { id = '' } = useParams()
+  const { id = '' } = useAddress()
   const plan = usePlan(id)
   if (plan.error)
     return (

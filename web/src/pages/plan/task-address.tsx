@@ -1,12 +1,13 @@
 import { type ReactNode, useEffect } from 'react'
-import { useLocation, useParams } from 'wouter'
+import { useLocation } from 'wouter'
+import { useAddress } from '../../parts/address.ts'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useTask } from './plan-data.ts'
 
 /** `/tasks/5`: a task is shown beside its plan. */
 export default function TaskAddress(): ReactNode {
-  const { id = '' } = useParams()
+  const { id = '' } = useAddress()
   const { data, error } = useTask(id)
   const [, navigate] = useLocation()
   useEffect(() => {

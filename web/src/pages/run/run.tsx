@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useMemo } from 'react'
-import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { useRun } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Run, RunLine } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { buttonLook } from '../../parts/button.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
@@ -27,7 +28,7 @@ type View = (typeof views)[number]
 
 /** One run: why it is there, with which model and tools it works, what it did, and what can be done about it. */
 export default function RunPage(): ReactNode {
-  const { id = '' } = useParams()
+  const { id = '' } = useAddress()
   const run = useRun(id)
   const [, navigate] = useLocation()
   const back = useCallback(() => navigate('/runs'), [navigate])

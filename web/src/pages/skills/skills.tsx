@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { get } from '../../api/request.ts'
 import type { Skills } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { AgentFindings, sourceWords, stateOfFile } from '../../parts/agent-findings.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
@@ -19,7 +20,7 @@ type Skill = Skills['skills'][number]
 /** All agent files: where each was found, who is given it, and what is wrong with it. */
 export default function SkillList(): ReactNode {
   const folder = useFolder()
-  const { name } = useParams<{ name?: string }>()
+  const { name } = useAddress()
   const [search] = useSearchParams()
   const isOnlyWrong = search.get('show') === 'problems'
   const [, navigate] = useLocation()

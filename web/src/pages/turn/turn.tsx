@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Link, Redirect, useParams } from 'wouter'
+import { Link, Redirect } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useRunSteps } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Turn } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { buttonLook } from '../../parts/button.tsx'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
@@ -20,7 +21,7 @@ import styles from './turn.module.css'
 /** One turn with everything: what was said and done, what the model was given, what it cost. */
 export default function TurnPage(): ReactNode {
   const folder = useFolder()
-  const { id = '' } = useParams<{ id: string }>()
+  const { id = '' } = useAddress()
   const turn = useQuery({
     queryKey: ['turn', id],
     staleTime: Number.POSITIVE_INFINITY,

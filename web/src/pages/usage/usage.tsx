@@ -104,7 +104,7 @@ function UsageTable({ usage: { rows, total }, by, isToday }: { usage: Usage; by:
           <tr>
             <th scope="row">all</th>
             <td>{formatCost(total)}</td>
-            <td />
+            <td className={styles['share']} />
             <td>{formatTokens(total.inputTokens + total.estimatedInputTokens)}</td>
             <td>{formatTokens(total.cachedTokens)}</td>
             <td>{formatTokens(total.outputTokens + total.estimatedOutputTokens)}</td>

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { Failure } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { formatUsd } from '../../text/format.ts'
+import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './welcome.module.css'
 
 const examples = [
@@ -36,8 +37,8 @@ export default function Welcome(): ReactNode {
     <Page title="Welcome" heading="You are signed in" width="reading">
       <ul className={styles['facts']}>
         <li>
-          Heddle works in <code>{folder}</code> and keeps its records in its home, {home}. Nothing leaves this machine
-          but what is sent to a model.
+          Heddle works in <code>{withoutBidi(folder)}</code> and keeps its records in its home, {home}. Nothing leaves
+          this machine but what is sent to a model.
         </li>
         <li>
           {model === null || model.isRehearsal ? (

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
-import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { get } from '../../api/request.ts'
 import type { Why } from '../../api/wire.ts'
+import { useAddress } from '../../parts/address.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { buttonLook } from '../../parts/button.tsx'
 import { useKeys } from '../../parts/keys.ts'
@@ -21,7 +22,7 @@ type Consequence = NonNullable<Why['forward']>['came'][number]
 /** Where something comes from, step by step back to what a person said; or what came of it. */
 export default function WhyPage(): ReactNode {
   const folder = useFolder()
-  const params = useParams<{ '*': string }>()
+  const params = useAddress()
   const reference = params['*'] ?? ''
   const [search] = useSearchParams()
   const isForward = search.has('forward')

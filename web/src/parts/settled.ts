@@ -1,0 +1,30 @@
+import { useLayoutEffect, useState } from 'react'
+
+/** The second click of a double click comes within this time, in milliseconds. */
+const settleTime = 500
+
+const places = new Set<() => void>()
+
+/**
+ * Whether what uses this has stood still for a moment: false for a while after it, or another that uses it, came or went. The
+ * second of two clicks, meant for what was there before, then has no effect on what moved to its place.
+ */
+export function useSettled(): boolean {
+  const [isSettled, setSettled] = useState(false)
+  useLayoutEffect(() => {
+    let timer: number | undefined
+    const wait = () => {
+      setSettled(false)
+      window.clearTimeout(timer)
+      timer = window.setTimeout(() => setSettled(true), settleTime)
+    }
+    places.add(wait)
+    for (const each of places) each()
+    return () => {
+      window.clearTimeout(timer)
+      places.delete(wait)
+      for (const each of places) each()
+    }
+  }, [])
+  return isSettled
+}
