@@ -6,7 +6,6 @@ import { type Figure, figure, measure, measurePairs, quantileFigure, ratio } fro
 import { type EmbedderAsked, embedderFigures, vectorFigures } from './memory-embedder.ts'
 import { chanceFrom, type Fact, type Known, knownThings } from './memory-facts.ts'
 import { memoryStartup } from './memory-startup.ts'
-import { measureWhy } from './memory-why.ts'
 import { openWorld, type Scratch } from './scratch.ts'
 
 const many = 100_000
@@ -33,7 +32,6 @@ export async function memory(scratch: Scratch, asked?: EmbedderAsked): Promise<F
     await recallFigure(large, known.facts, 'askedOtherwise', 'paraphrased'),
     await queryFigure(large, known),
     await storeFigure(large, small, known),
-    ...(await measureWhy(scratch)),
     ...(asked ? await withEmbedder(scratch, large, known, asked) : []),
   ]
   await large.store.close()

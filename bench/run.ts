@@ -4,6 +4,7 @@ import { access } from './access.ts'
 import { commands } from './commands.ts'
 import type { Figure } from './figures.ts'
 import { measureJobs } from './jobs.ts'
+import { load } from './load.ts'
 import { measureMachine } from './machine.ts'
 import { memory } from './memory.ts'
 import type { EmbedderAsked } from './memory-embedder.ts'
@@ -19,6 +20,7 @@ import { talk } from './talk.ts'
 import { tools } from './tools.ts'
 import { turns } from './turns.ts'
 import { web } from './web.ts'
+import { why } from './why.ts'
 
 /** A benchmark measures figures in one run. Figures are goals, never test assertions: a missed one exits 0 too. */
 interface Benchmark {
@@ -38,13 +40,15 @@ const benchmarks: Record<string, Benchmark> = {
     run: async (scratch) => [...(await subagents(scratch)), ...(await measureJobs(scratch))],
   },
   talk: { about: 'a talk of fifty turns with tools: what is sent, and how much of it was sent before', run: talk },
-  memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
+  memory: { about: 'finding 300 facts in 100,000 memories; remembering one more', run: memory },
+  why: { about: 'why at a million turns and 5,000 versions of a file; commands in a folder of 10,000 files', run: why },
   search: { about: 'searching 100,000 turns by words on both databases, and what the index takes', run: search },
   profiles: { about: 'a claim and a plain turn with a thousand registered agents, pins and profiles', run: profiles },
   web: {
     about: 'what the gateway adds to a request; a thousand browsers that follow events; the page in a browser',
     run: web,
   },
+  load: { about: 'a thousand children, two thousand asks over the socket, four workers on one PostgreSQL', run: load },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

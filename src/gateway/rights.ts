@@ -7,6 +7,9 @@ import { HeddleError } from '../domain/errors.ts'
 /** How soon a request of a revoked token ends. */
 const recheckMs = 500
 
+/** Max requests of one token at a time, streams included: no user may take all connections of the server. */
+const maxOpenRequests = 256
+
 /** On whose behalf a request comes. */
 export interface Sender {
   /** Undefined for the owner on the private socket. */
@@ -39,11 +42,15 @@ export class RightsWatch {
     this.#clock = clock
   }
 
-  /** Begins to watch; `end` must be called. The owner on the private socket, who has no token, keeps all rights. */
+  /**
+   * Begins to watch; `end` must be called. Throws if the token has too many requests under way. The owner on the private
+   * socket, who has no token, keeps all rights.
+   */
   begin({ token, principal }: Sender): OpenRequest {
     const lost = new AbortController()
     if (token === undefined) return { lost: lost.signal, end: () => undefined }
     const requests = this.#open.get(token) ?? new Set()
+    if (requests.size >= maxOpenRequests) throw tooManyOpen()
     const request = { principal, lost }
     this.#open.set(token, requests.add(request))
     if (!this.#isWatching) void this.#watch()
@@ -85,6 +92,15 @@ export async function* whileAllowed(lines: AsyncIterable<string>, lost: AbortSig
     lost.throwIfAborted()
     yield line
   }
+}
+
+function tooManyOpen(): HeddleError {
+  return new HeddleError(
+    'too_many_requests',
+    `this token has ${maxOpenRequests} requests under way`,
+    'end some of its streams, then try again',
+    { retry: 'later' },
+  )
 }
 
 function rightsChanged(): HeddleError {

@@ -1,6 +1,6 @@
 import type { Approval } from '../../src/domain/approval.ts'
 import type { Millis } from '../../src/domain/clock.ts'
-import { HeddleError } from '../../src/domain/errors.ts'
+import { HeddleError, StorageFailure } from '../../src/domain/errors.ts'
 import { idSource } from '../../src/domain/id.ts'
 import type { TaskAction } from '../../src/domain/plan.ts'
 import { lanes, type Run } from '../../src/domain/run.ts'
@@ -331,7 +331,7 @@ export class Simulation {
   }
 
   async #checkLimits(area: string): Promise<void> {
-    if (area !== 'claim' && area !== 'submit' && area !== 'settle') return
+    if (area !== 'claim' && area !== 'submit' && area !== 'settle' && area !== 'step') return
     const running = await this.schedule.really(() => this.look(countRunning))
     const crowded = lanes.filter((lane) => freeSlots(this.limits, running, lane) < 0)
     if (crowded.length > 0) this.troubles.push(`too many run at once: ${JSON.stringify(running)}`)
@@ -392,4 +392,5 @@ const answersToo = [
   ...['not_finished', 'nothing_to_retry', 'already_answered', 'run_ended', 'task_status', 'plan_cancelled'],
 ]
 
-const failure = new HeddleError('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })
+// As PostgreSQL's store has it.
+const failure = new StorageFailure('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })

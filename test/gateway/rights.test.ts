@@ -21,7 +21,7 @@ test('the rights of a token are read once for all of its requests, and not at al
     },
     clock,
   )
-  const requests = Array.from({ length: 1000 }, () => rights.begin({ token: 'hdl_one', principal: owner }))
+  const requests = Array.from({ length: 200 }, () => rights.begin({ token: 'hdl_one', principal: owner }))
   const [first, ...rest] = requests
   await pass(500)
   expect(reads).toBe(1)
@@ -47,4 +47,15 @@ test('the owner on the private socket has no token to lose', async () => {
   const { lost } = rights.begin({ token: undefined, principal: owner })
   await clock.advance(10_000)
   expect(lost.aborted).toBe(false)
+})
+
+test('a token has at most 256 requests under way, and one more as soon as one of them ends', () => {
+  const watch = new RightsWatch({ identify: async () => owner }, manualClock())
+  const sender = { token: 'hdl_many', principal: owner }
+  const open = Array.from({ length: 256 }, () => watch.begin(sender))
+  expect(() => watch.begin(sender)).toThrow(expect.objectContaining({ code: 'too_many_requests', retry: 'later' }))
+  watch.begin({ ...sender, token: 'hdl_another' }).end()
+  open[0]?.end()
+  watch.begin(sender).end()
+  watch.stop()
 })

@@ -156,7 +156,7 @@ async function resumePlan(
   if (now.status === 'running') await startPlan(tx, plan.id, starter)
   if (now.status !== plan.status) await recordPlanChange(tx, engine, now)
   const startsNow = ({ id }: Task) => engine.scheduling === 'auto' || (action === 'retry' && id === task.id)
-  await beginTasks(tx, engine, now, home, ready.filter(startsNow))
+  await beginTasks(tx, engine, now, { home, tasks: ready.filter(startsNow) })
   const left = by ? [] : ready.filter((each) => !startsNow(each))
   return (await endPlanIfIdle(tx, engine, now)) ?? (left.length > 0 ? readyLine(plan, left) : undefined)
 }

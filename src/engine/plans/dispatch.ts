@@ -26,7 +26,7 @@ import {
 import type { Reading, Tx } from '../../store/store.ts'
 import { lossLines, lossNote, lostByPlan, lostByResult } from '../files/lost-writes.ts'
 import { profilesOfAgents } from '../policies/registered-agent.ts'
-import type { ChildEnd } from '../run/moments.ts'
+import type { ChildEnd, QueuedRun } from '../run/moments.ts'
 import { beginChild, briefHeading } from '../run/spawn.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { resolvePointers, truncateOutputs } from './pointers.ts'
@@ -40,32 +40,51 @@ interface TaskEnd {
   task: Task
   /** Message for the plan's session; undefined when nothing must be decided and the plan goes on. */
   news: string | undefined
-  /** Sessions of the tasks that were started. */
-  begun: Session[]
+  /** Runs of the tasks that were started. */
+  begun: QueuedRun[]
+}
+
+/** Ready tasks of a plan. */
+interface TasksToBegin {
+  /** The plan's session. */
+  home: Session
+  tasks: Task[]
+  /** The task whose end makes them ready, as it is now, and its run. */
+  ended?: EndedTask
+}
+
+interface EndedTask {
+  task: Task
+  run: Run
 }
 
 /**
  * Starts ready tasks: each is a run in a session of its own that reports to the plan's session. That session's row must be
  * locked: its lock guards the plan.
  */
-export async function beginTasks(tx: Tx, engine: Engine, plan: Plan, home: Session, tasks: Task[]): Promise<Session[]> {
-  const parent = plan.startedBy === null ? undefined : await findRun(tx, plan.startedBy)
-  if (!parent || tasks.length === 0) return []
+export async function beginTasks(
+  tx: Tx,
+  engine: Engine,
+  plan: Plan,
+  { home, tasks, ended }: TasksToBegin,
+): Promise<QueuedRun[]> {
+  const parent = plan.startedBy === null || tasks.length === 0 ? undefined : await findRun(tx, plan.startedBy)
+  if (!parent) return []
   const planner = await findRun(tx, plan.plannedBy)
   const skills = tasks.map(({ skill }) => skill)
   const profiles = await profilesOfAgents(tx, engine.registry, skills)
-  const begun: Session[] = []
+  const begun: QueuedRun[] = []
   for (const task of tasks) {
     const room = roomFor(engine, { agent: task.skill, folder: home.folder, profile: profiles.get(task.skill) })
-    const { content, labels } = await composeBrief(tx, task, home, room)
+    const { content, labels } = await composeBrief(tx, task, { home, room, ...(ended && { ended }) })
     const label = joinLabels([...(planner ? [planner.label] : []), ...labels])
     const work = { content, via: 'spawn_agent' as const, agent: task.skill, callId: null, taskId: task.id, label }
     // The request that continues the plan may be later than the one that made it.
     const spawner = { parent: { ...parent, rootRunId: plan.rootRunId }, parentSession: home }
-    const { runId, session } = await beginChild(tx, engine, spawner, work)
-    await beginTask(tx, task.id, runId)
-    await recordTaskChange(tx, engine, { ...task, status: 'running' })
-    begun.push(session)
+    const { run, session } = await beginChild(tx, engine, spawner, work)
+    await beginTask(tx, task.id, run.id)
+    await recordTaskChange(tx, engine, { ...task, status: 'running' }, plan)
+    begun.push({ run, session })
   }
   return begun
 }
@@ -83,15 +102,17 @@ export async function finishTask(end: ChildEnd<Engine>, resultId: number): Promi
   const plan = await findPlan(tx, task.planId)
   const reason = status === 'completed' ? null : reasonOf(run, end.ending.state, plan)
   await setTask(tx, task.id, { status, reason, resultId })
-  await recordTaskChange(tx, engine, { ...task, status })
+  await recordTaskChange(tx, engine, { ...task, status }, plan)
   // Also while the plan is being replanned: once started, it must not wait for a task that will never be done.
   const blocked = status === 'completed' ? [] : await blockDependents(tx, task.id)
   if (plan?.status !== 'running') return { task, news: undefined, begun: [] }
-  const next =
+  const tasks =
     status === 'completed' && engine.scheduling === 'auto'
-      ? await beginTasks(tx, engine, plan, home, await readyTasks(tx, { planId: plan.id, after: task.id }))
+      ? await readyTasks(tx, { planId: plan.id, after: task.id })
       : []
-  const ended = await endPlanIfIdle(tx, engine, plan)
+  const finished = { task: { ...task, status, reason, resultId }, run }
+  const next = await beginTasks(tx, engine, plan, { home, tasks, ended: finished })
+  const ended = next.length > 0 ? undefined : await endPlanIfIdle(tx, engine, plan)
   const news = ended ?? (status === 'completed' ? undefined : failureLine(plan, { ...task, status, reason }, blocked))
   return { task, news, begun: next }
 }
@@ -121,14 +142,15 @@ function statusOfIdle(tasks: readonly Pick<Task, 'status'>[]): PlanStatus {
   return has('cancelled') ? 'cancelled' : 'completed'
 }
 
-/** Records an event: the task's status changed. */
+/** Records an event: the task's status changed. `plan` is its plan, if that is known. */
 export async function recordTaskChange(
   tx: Tx,
   { clock }: Runtime,
   { id, planId, status }: Pick<Task, 'id' | 'planId' | 'status'>,
+  plan?: Plan,
 ) {
   const payload = { plan: planId, status }
-  const scope = (await findPlan(tx, planId)) ?? null
+  const scope = plan ?? (await findPlan(tx, planId)) ?? null
   await recordEvent(tx, { at: clock.now(), kind: 'task.changed', subject: `task:${id}`, payload, scope })
 }
 
@@ -210,10 +232,9 @@ function statusAfter(state: Outcome): 'completed' | 'cancelled' | 'failed' {
 async function composeBrief(
   rows: Reading,
   task: Task,
-  home: Session,
-  room: number,
+  { home, room, ended }: Pick<TasksToBegin, 'home' | 'ended'> & { room: number },
 ): Promise<{ content: string; labels: Label[] }> {
-  const dependencies = await readDependencies(rows, task)
+  const dependencies = await readDependencies(rows, task, ended)
   const own = cutBrief(task.context, room)
   const words = Buffer.byteLength(own)
   const brief = await resolvePointers(rows, own, home, dependencies.length === 0 ? room : words + (room - words) / 2)
@@ -244,12 +265,13 @@ interface Dependency {
   lost: string[]
 }
 
-async function readDependencies(rows: Reading, { dependsOn }: Task): Promise<Dependency[]> {
+async function readDependencies(rows: Reading, { dependsOn }: Task, ended?: EndedTask): Promise<Dependency[]> {
   const dependencies: Dependency[] = []
   for (const id of dependsOn) {
-    const task = await findTask(rows, id)
+    const known = ended?.task.id === id ? ended : undefined
+    const task = known?.task ?? (await findTask(rows, id))
     const result = task?.resultId ? await findResult(rows, task.resultId) : undefined
-    const run = result && (await findRun(rows, result.runId))
+    const run = result && (known?.run ?? (await findRun(rows, result.runId)))
     const lost = run ? await lostByResult(rows, result, run) : []
     if (task)
       dependencies.push({

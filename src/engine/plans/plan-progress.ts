@@ -13,14 +13,14 @@ import { targetWarnings } from './shared-targets.ts'
 export async function advancePlan(end: ChildEnd<Engine>, resultId: number): Promise<ResultEffects> {
   const done = await finishTask(end, resultId)
   const remarks = await planRemarks(end)
-  if (!done) return { remarks, startedSessions: [] }
+  if (!done) return { remarks, started: [] }
   return {
     name: `task:${done.task.id} "${done.task.title}"`,
     // A task wakes no session by itself: its plan does, when something must be decided.
     wakes: end.engine.scheduling === 'coordinator',
     news: done.news,
     remarks,
-    startedSessions: done.begun,
+    started: done.begun,
   }
 }
 

@@ -77,7 +77,7 @@ function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: numb
       await recordPlanChange(tx, engine, now)
       const ready = await readyTasks(tx, { planId: plan.id })
       const isAuto = engine.scheduling === 'auto'
-      if (isAuto) await beginTasks(tx, engine, now, home, ready)
+      if (isAuto) await beginTasks(tx, engine, now, { home, tasks: ready })
       const news = await endPlanIfIdle(tx, engine, now)
       const started = isAuto ? { begun: ready.length } : { ready: ready.map(({ id }) => id) }
       const status = news === undefined ? 'running' : 'ended'

@@ -92,7 +92,6 @@ async function beginPlanTask(
     return refuseCall(`task:${taskId} waits for ${task.dependsOn.map((id) => `task:${id}`).join(', ')}`, 'wait')
   if (label) await saveRunLabel(tx, runId, label)
   const now = { ...plan, startedBy: runId, rootRunId: spawner.parent.rootRunId }
-  const [session] = await beginTasks(tx, engine, now, spawner.parentSession, [task])
-  const startedTask = await findTask(tx, taskId)
-  return { status: 'ok', output: { status: 'accepted', run_id: startedTask?.runId, session_key: session?.label } }
+  const [begun] = await beginTasks(tx, engine, now, { home: spawner.parentSession, tasks: [task] })
+  return { status: 'ok', output: { status: 'accepted', run_id: begun?.run.id, session_key: begun?.session.label } }
 }

@@ -18,7 +18,7 @@ import { preview } from '../turns/history.ts'
 import { announce, type StoredResult } from './announce.ts'
 import { findCall } from './calls/find-call.ts'
 import { newBoundary } from './delimit.ts'
-import type { ChildEnd, WrittenFiles } from './moments.ts'
+import type { ChildEnd, QueuedRun, WrittenFiles } from './moments.ts'
 import { mayNow } from './sender.ts'
 import type { Settlement } from './settlement.ts'
 import { briefHeading } from './spawn.ts'
@@ -43,11 +43,14 @@ interface StoredEnd extends Omit<ChildEnd<Engine>, 'requester'> {
 
 type Delivery = StoredEnd & { requester: Session }
 
+/** A session in which a run was queued, and the run if it is known. */
+export type Queued = Pick<QueuedRun, 'session'> & Partial<QueuedRun>
+
 /**
  * Stores a child's result and delivers it to the requester, exactly once. No requester is told of an isolated sub-agent's, and of
- * one whose requester is gone: they are read on demand. Returns the sessions in which this result queued a run.
+ * one whose requester is gone: they are read on demand. Returns the runs that this result queued.
  */
-export async function deliverResult(end: StoredEnd): Promise<Session[]> {
+export async function deliverResult(end: StoredEnd): Promise<Queued[]> {
   const { tx, run, requester, now } = end
   const isIsolated = run.subagent?.shareMode === 'isolated'
   const result = await storeResult(end, isIsolated)
@@ -57,7 +60,7 @@ export async function deliverResult(end: StoredEnd): Promise<Session[]> {
 }
 
 /** Under a join the result wakes no session: the join does, when the last child is done. */
-async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> {
+async function deliver(end: Delivery, result: StoredResult): Promise<Queued[]> {
   const { tx, engine, run, requester, ending, now } = end
   const effects = await engine.moments.onResult(end, result.id)
   const join = run.sessionId === null ? undefined : await finishMember(tx, run.sessionId, now)
@@ -81,7 +84,7 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> 
       `plan:${run.id}`,
     )
   if (wakes || newsWake) await wakeSession(end, requester)
-  return [...effects.startedSessions, ...(isFired || wakes || newsWake ? [requester] : [])]
+  return [...effects.started, ...(isFired || wakes || newsWake ? [{ session: requester }] : [])]
 }
 
 async function storeResult(

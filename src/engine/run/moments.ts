@@ -125,6 +125,12 @@ export interface ResultEffects {
   news?: string | undefined
   /** Remarks after the result line. */
   remarks: string[]
-  /** Sessions of the runs that this result started. */
-  startedSessions: Session[]
+  /** Runs that this result started. */
+  started: QueuedRun[]
+}
+
+/** A run that a transaction has queued, and its session. */
+export interface QueuedRun {
+  run: Run
+  session: Session
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { linkMessages } from '../../domain/message.ts'
 import type { Ending, Run } from '../../domain/run.ts'
-import type { Session } from '../../domain/session.ts'
 import type { Thread, TurnSettings } from '../../domain/turn.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { startedRuns } from '../../store/rows/child-runs.ts'
@@ -25,7 +24,7 @@ import { closeCalls } from './budget.ts'
 import { claimAtOnce } from './claim.ts'
 import type { AfterRun } from './claimed-run.ts'
 import { messageOf } from './context/context.ts'
-import { deliverResult, isDone, joinChildren } from './deliver.ts'
+import { deliverResult, isDone, joinChildren, type Queued } from './deliver.ts'
 import { beginSettlement, lockRunSessions, type Settlement } from './settlement.ts'
 import { nextRun } from './submit.ts'
 
@@ -70,12 +69,14 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
       hasOpenFire,
       ...(run.journal.steeredItemIds.size === 0 && { items: claimed.items }),
     })
-    const { thread, turn, queuedIn } = await endRun(end)
+    const { thread, turn, queued } = await endRun(end)
     const own = { ...sessions.session, headTurnId: turn.id }
-    const held = [own, ...queuedIn.filter(({ id }) => id !== own.id)]
-    const isQueueEmpty = !isAnyQueued && queuedIn.length === 0
-    const look =
-      isQueueEmpty || !run.claimant ? undefined : await claimAtOnce(tx, engine, run.claimant, { sessions: held })
+    const held = {
+      sessions: [own, ...queued.map(({ session }) => session).filter(({ id }) => id !== own.id)],
+      ...(queued[0]?.run && { queued: queued[0].run }),
+    }
+    const isQueueEmpty = !isAnyQueued && queued.length === 0
+    const look = isQueueEmpty || !run.claimant ? undefined : await claimAtOnce(tx, engine, run.claimant, held)
     if (!isQueueEmpty) tx.hint('runs')
     await engine.moments.afterSettle(end)
     return { after: { next: look?.claimed, isQueueEmpty }, thread, turn }
@@ -87,9 +88,9 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
 
 /**
  * The steps of every ending, in order; `afterSettle` follows. Every terminal run leaves one turn, failed and cancelled ones
- * too. The run's row must say already that it has ended. Returns its turn, and the sessions in which this end queued a run.
+ * too. The run's row must say already that it has ended. Returns its turn, and the runs that this end queued.
  */
-export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: TurnContent; queuedIn: Session[] }> {
+export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: TurnContent; queued: Queued[] }> {
   const { thread, turn } = await writeTurn(end)
   await moveHeadOf(end)
   await consumeItems(end.tx, end.run.id, end.turnId)
@@ -98,9 +99,9 @@ export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: T
   await markResultsRead(end)
   const isWoken = await joinOrCancelChildren(end)
   const hasNext = await queueNextRun(end)
-  const queuedIn = await notifyRequester(end)
+  const queued = await notifyRequester(end)
   await emitEnd(end, thread.depth)
-  return { thread, turn, queuedIn: isWoken || hasNext ? [end.session, ...queuedIn] : queuedIn }
+  return { thread, turn, queued: isWoken || hasNext ? [{ session: end.session }, ...queued] : queued }
 }
 
 /** The last turn of a sub-agent's session also sets when that is tidied up. */
@@ -213,7 +214,7 @@ async function queueNextRun({ tx, engine, session, now, ...end }: Settlement): P
 }
 
 /** Delivers a child's result, unless the child still waits for children of its own or continues with their results. */
-async function notifyRequester(end: Settlement): Promise<Session[]> {
+async function notifyRequester(end: Settlement): Promise<Queued[]> {
   const { tx, run, ending, session } = end
   if (run.requesterSessionId === null) return []
   const isOver = end.isDone || ending.state === 'cancelled' || (await isDone(tx, session.id))

@@ -17,6 +17,7 @@ import { profileWish } from '../policies/run-profile.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { newSession } from '../turns/append.ts'
 import { callingRunOf, type NewChild, once } from './calls/calling-run.ts'
+import type { QueuedRun } from './moments.ts'
 
 /** Heading between a task and its brief. */
 export const briefHeading = '\n\n## Brief\n'
@@ -132,15 +133,10 @@ export async function childModel(
 }
 
 /** Queues a child run with its own session and input; its result goes to the parent's session. */
-export async function beginChild(
-  tx: Tx,
-  runtime: Runtime,
-  spawner: Spawner,
-  work: SpawnRequest,
-): Promise<{ runId: string; session: Session }> {
-  const child = await newChild(tx, runtime, spawner, work)
-  storeChildren(tx, [child])
-  return { runId: child.run.id, session: child.session }
+export async function beginChild(tx: Tx, runtime: Runtime, spawner: Spawner, work: SpawnRequest): Promise<QueuedRun> {
+  const { run, session, ...child } = await newChild(tx, runtime, spawner, work)
+  storeChildren(tx, [{ run, session, ...child }])
+  return { run, session }
 }
 
 /** Stores children, and tells of those that wait in the queue. */

@@ -23,6 +23,7 @@ import {
   spansOf,
 } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
+import { CommandTimes } from './command-times.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
 import {
@@ -46,6 +47,7 @@ export class LineTracer implements Tracer {
   readonly protect: ProtectedPlaces
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #gaps = new Map<VersionNode, LineAuthor>()
+  readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
   /** By directory. */
   readonly #unsurveyed = new Map<string, UnsurveyedCommand[]>()
 
@@ -57,12 +59,12 @@ export class LineTracer implements Tracer {
 
   /** Authors of these lines, counted from 0, of a file's content. */
   async trace(file: Omit<Place, 'passages' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
-    const node = await chainOf(file.versions, (version) => this.isMade(version), file.end)
+    const node = await chainOf(file.versions, this, file.end)
     return this.#walk({ ...file, passages: 0 }, node, lines)
   }
 
   async traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]> {
-    const node = await chainOf(place.versions, (version) => this.isMade(version), place.end)
+    const node = await chainOf(place.versions, this, place.end)
     const traced = await this.#walk(place, node, lines)
     return traced.map(({ author, passages }, at) => ({
       author,
@@ -79,11 +81,20 @@ export class LineTracer implements Tracer {
   /** Whether a recorded change was made: only a call that succeeded proves it. */
   async isMade({ runId, callId, command }: FileVersion): Promise<boolean | undefined> {
     if (command || runId === null) return true
+    return (await this.#journalOf(runId))?.isDone(callId ?? '')
+  }
+
+  async endOf({ runId, callId }: FileVersion): Promise<Millis> {
+    const journal = runId === null ? undefined : await this.#journalOf(runId)
+    return journal?.endOf(callId ?? '') ?? Number.MAX_SAFE_INTEGER
+  }
+
+  async #journalOf(runId: string): Promise<Journal | undefined> {
     if (!this.#journals.has(runId)) {
       const steps = await readSteps(this.rows, runId)
       this.#journals.set(runId, steps.length === 0 ? undefined : new Journal(runId, steps))
     }
-    return this.#journals.get(runId)?.isDone(callId ?? '')
+    return this.#journals.get(runId)
   }
 
   async #walk(place: Place, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
@@ -210,11 +221,18 @@ export class LineTracer implements Tracer {
   async #rivals({ path, versions }: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
     if (!command) return undefined
     const span = { since: command.since, until: at }
-    const seen = versions.filter((each) => each.command && each.command.since < at && command.since < each.at)
-    const others = [...seen, ...(await this.#unsurveyedIn(path, span))].flatMap((each) => each.runId ?? [])
+    const others = [...this.#commandsOf(versions).within(span), ...(await this.#unsurveyedIn(path, span))].flatMap(
+      (each) => each.runId ?? [],
+    )
     if (others.every((other) => other === runId)) return undefined
     const runIds = [...new Set([...(runId === null ? [] : [runId]), ...others])]
     return unknown(command.since, 'commands of several runs ran at that time', runIds)
+  }
+
+  #commandsOf(versions: readonly FileVersion[]): CommandTimes {
+    const known = this.#commands.get(versions) ?? new CommandTimes(versions)
+    this.#commands.set(versions, known)
+    return known
   }
 
   async #gap({ path, versions, changedAt }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
@@ -223,7 +241,7 @@ export class LineTracer implements Tracer {
     const until = Math.max(since, lastChange(via.until, changedAt))
     if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
     if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
-    const during = versions.find(({ command, at }) => command && command.since < until && at > since)
+    const [during] = this.#commandsOf(versions).within({ since, until })
     if (during?.runId) return unknown(since, 'a command ran at that time', [during.runId])
     return (await this.#unseen(path, { since, until })) ?? { by: 'outside' }
   }
@@ -272,8 +290,8 @@ export class LineTracer implements Tracer {
 
 const unseenChange = 'a command may have changed the file unseen'
 
-/** Clocks of file systems differ a little from ours. */
-const clockSlackMs = 2000
+/** Clocks of file systems are coarser than ours. */
+const clockSlackMs = 50
 
 /** The last time at which a content can have come about: not after the file was last changed. */
 function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis {

@@ -19,8 +19,13 @@ type Via =
   | { kind: 'version'; version: FileVersion; isUnread?: true }
   | { kind: 'gap'; since: Millis; until: Millis; isUnclear?: true }
 
-/** Whether a recorded change was made; undefined if that is no longer known. */
-type IsMade = (version: FileVersion) => Promise<boolean | undefined>
+/** What the journals tell of the calls that left versions. */
+interface VersionCalls {
+  /** Whether a recorded change was made; undefined if that is no longer known. */
+  isMade(version: FileVersion): Promise<boolean | undefined>
+  /** Until when the call may have made its change, which is recorded before. */
+  endOf(version: FileVersion): Promise<Millis>
+}
 
 /**
  * The sequence of versions that led to a file's content, from all that was recorded, oldest first. An undo goes back to the
@@ -28,7 +33,7 @@ type IsMade = (version: FileVersion) => Promise<boolean | undefined>
  */
 export async function chainOf(
   versions: readonly FileVersion[],
-  isMade: IsMade,
+  calls: VersionCalls,
   end: { hash: string | null; at: Millis } | undefined,
 ): Promise<VersionNode | undefined> {
   let node: VersionNode | undefined
@@ -37,7 +42,7 @@ export async function chainOf(
   const reach = async (hash: string | null, at: Millis): Promise<VersionNode> => {
     if (!node) return { hash, at, via: { kind: 'start' } }
     if (node.hash === hash) return node
-    const made = last && last.from.hash === hash ? await isMade(last.version) : true
+    const made = last && last.from.hash === hash ? await calls.isMade(last.version) : true
     if (last && made === false) return last.from
     const gap: Via = { kind: 'gap', since: node.at, until: at, ...(made === undefined && { isUnclear: true as const }) }
     return { hash, at, via: gap, parent: node }
@@ -50,7 +55,11 @@ export async function chainOf(
       continue
     }
     node = node && putBack(node, at)
-    const isDuring = command !== undefined && node !== undefined && before !== node.hash && node.at >= command.since
+    const isDuring =
+      command !== undefined &&
+      node !== undefined &&
+      before !== node.hash &&
+      (await isMadeAfter(node, command.since, calls))
     // Another change that was recorded while the command ran is what the survey saw.
     if (isDuring && after === node?.hash) continue
     const isUnread = node !== undefined && (isDuring || before === '')
@@ -65,6 +74,11 @@ export async function chainOf(
   }
   node = node && putBack(node, end?.at ?? Number.MAX_SAFE_INTEGER)
   return end ? reach(end.hash, end.at) : node
+}
+
+/** Whether a version may have come about after this time; a tool's change is recorded before it is made. */
+async function isMadeAfter({ at, via }: VersionNode, since: Millis, calls: VersionCalls): Promise<boolean> {
+  return at >= since || (via.kind === 'version' && !via.version.command && (await calls.endOf(via.version)) >= since)
 }
 
 /** Changes that an undo found undone already: a person had put the file back by hand. */

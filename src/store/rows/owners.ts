@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Run } from '../../domain/run.ts'
 import { statement } from '../statement.ts'
@@ -23,9 +24,13 @@ export async function insertOwner(tx: Tx, owner: Owner): Promise<void> {
   )
 }
 
-/** Records a heartbeat of the process. False when another process has declared it dead: it must stop at once. */
-export async function recordHeartbeat(tx: Tx, id: string, now: Millis): Promise<boolean> {
-  return (await tx.run(setBeat({ id, now: Math.round(now) }))) === 1
+/**
+ * Records a heartbeat of the process. Undefined when another process has declared it dead: it must stop at once. `hasWork`
+ * tells whether any run has not ended, or any session waits for children: otherwise no worker has anything to do.
+ */
+export async function recordHeartbeat(tx: Tx, id: string, now: Millis): Promise<{ hasWork: boolean } | undefined> {
+  const row = await tx.first(setBeat({ id, now: Math.round(now) }))
+  return row && { hasWork: row.has_work === 1 }
 }
 
 export async function removeOwner(tx: Tx, id: string): Promise<void> {
@@ -72,9 +77,14 @@ const owned = statement((db, arg: { ownerId: string }) =>
   db.selectFrom('runs').select(['id', 'epoch']).where('owner_id', '=', arg.ownerId),
 )
 
+// The condition on root_run_id is always true; it makes SQLite use the index of unfinished runs.
 const setBeat = statement((db, arg: { id: string; now: number }, { leaseClock }) =>
   db
     .updateTable('owners')
     .set({ beat_at: leaseClock(arg.now) })
-    .where('id', '=', arg.id),
+    .where('id', '=', arg.id)
+    .returning(
+      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM runs WHERE finished_at IS NULL AND root_run_id > '')
+                         OR EXISTS (SELECT 1 FROM joins WHERE fired_at IS NULL) THEN 1 ELSE 0 END`.as('has_work'),
+    ),
 )

@@ -23,11 +23,6 @@ export async function queuedLanes(rows: Reading, limit: number): Promise<Lane[]>
   return (await rows.all(someQueued({ limit }))).map(({ lane }) => lane)
 }
 
-/** Whether any run has not ended, or any session waits for children: otherwise no worker has anything to do. */
-export async function hasWork(rows: Reading): Promise<boolean> {
-  return (await rows.first(someWork({})))?.found === 1
-}
-
 /** Running runs of one request in one lane. */
 export interface RunningRuns {
   lane: Lane
@@ -225,15 +220,6 @@ const isWorkOf =
 
 const someQueued = statement((db, arg: { limit: number }) =>
   db.selectFrom('runs').select('lane').where('state', '=', sql.lit('queued')).limit(arg.limit),
-)
-
-// The condition on root_run_id is always true; it makes SQLite use the index of unfinished runs.
-const someWork = statement((db, _arg: object) =>
-  raw<{ found: number }>(
-    db,
-    sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM runs WHERE finished_at IS NULL AND root_run_id > '')
-                      OR EXISTS (SELECT 1 FROM joins WHERE fired_at IS NULL) THEN 1 ELSE 0 END AS found`,
-  ),
 )
 
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))

@@ -37,6 +37,8 @@ export interface History {
   /** What was done, in order. */
   acts: string[]
   files: Map<string, TrueFile>
+  /** Runs whose work no survey can tell: of commands at the same time, and of cancelled ones. */
+  unseen: Set<string>
   act(): Promise<void>
   remove(): Promise<void>
 }
@@ -55,6 +57,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   /** Files as the last run left them. */
   const recorded = new Map<string, TrueFile>()
   const acts: string[] = []
+  const unseen = new Set<string>()
   const labels = ['main', 'other']
   let asked = 0
 
@@ -85,13 +88,14 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   }
   /** Some begin like many others, with a head that everyone knows. */
   const created = (author: Author): TrueFile => ({
-    lines: [...(chance(4) === 0 ? knownHead : []), ...newLines(chance, 5 + chance(20))].map((text) => ({
+    lines: [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, 5 + chance(20))].map((text) => ({
       text,
       authors: new Set([author]),
       carriers: new Set(),
     })),
     end: chance(5) === 0 ? '\r\n' : '\n',
   })
+  const short = (): TrueFile => ({ ...created(''), lines: created('').lines.slice(0, 6) })
   const byOne = (file: TrueFile, author: Author): TrueFile => ({
     ...file,
     lines: file.lines.map((line) => ({ ...line, authors: new Set([author]) })),
@@ -276,7 +280,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'two commands at once'() {
       const [one, other] = [fresh(), `other-${fresh()}`]
-      const [first, second] = [created(''), created('')]
+      const [first, second] = [short(), short()]
       const shared = some() as string
       const was = files.get(shared) as TrueFile
       const said = [`by one ${++asked}`, `by other ${asked}`]
@@ -285,6 +289,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
         exec(`${commandFor(one, first)} && sleep 0.0${chance(9)} && ${adding(said[0] ?? '')}`),
         exec(`${adding(said[1] ?? '')} && sleep 0.0${chance(9)} && ${commandFor(other, second)}`),
       ])
+      for (const runId of runIds) unseen.add(runId)
       become(one, byOne(first, runIds[0]))
       become(other, byOne(second, runIds[1]))
       const added = readFileSync(join(folder, shared), 'utf8').split(was.end).slice(was.lines.length, -1)
@@ -320,6 +325,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const { runId } = await hands.say(words, { folder, label: `command-${asked}` })
       await untilSo(() => existsSync(done))
       await cancel(engine, runId ?? '', 'stop')
+      unseen.add(runId ?? '')
       become(path, byOne(file, runId ?? ''))
       recorded.delete(path)
       return path
@@ -380,6 +386,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     hands,
     acts,
     files,
+    unseen,
     async act() {
       const name = files.size < 2 ? 'an agent creates' : (pick(weights) ?? '')
       acts.push(`${acts.length + 1} ${name} ${await deeds[name]?.()}`)

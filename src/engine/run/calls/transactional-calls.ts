@@ -21,8 +21,9 @@ export async function finishTransactional(
   calls: readonly ReadyCall[],
   steps = calls.map(() => run.journal.next('ended', undefined)),
 ): Promise<void> {
+  let started: ClaimedRun[]
   try {
-    const started = await run.commit('step', async (tx) => {
+    started = await run.commit('step', async (tx) => {
       if (calls.some(isGuarded)) await lockRunSessions(tx, run.claimed.run)
       const caller = new CallingRun(await run.fenceCaller(tx))
       for (const [at, step] of steps.entries()) step.payload = await writeEnd(tx, run, caller, calls[at] as ReadyCall)
@@ -30,16 +31,26 @@ export async function finishTransactional(
       run.insert(tx, steps)
       return claimed
     })
-    run.addSteps(steps)
-    for (const child of started) run.start(child)
   } catch (error) {
     if (error instanceof Stop || error instanceof StorageFailure) throw error
-    const [ready, ...others] = calls
-    if (others.length > 0) {
-      for (const [at, call] of calls.entries()) await finishTransactional(run, [call], [steps[at] as Step])
-    } else if (ready) {
-      for (const step of steps) step.payload = endedStep(ready.call, toErrorOutcome(error))
-      await run.record(steps)
+    return finishAlone(run, calls, steps, error)
+  }
+  run.addSteps(steps)
+  for (const child of started) run.start(child)
+}
+
+async function finishAlone(
+  run: ActiveRun,
+  calls: readonly ReadyCall[],
+  steps: readonly Step[],
+  error: unknown,
+): Promise<void> {
+  for (const [at, step] of steps.entries()) {
+    const ready = calls[at] as ReadyCall
+    if (calls.length > 1) await finishTransactional(run, [ready], [step])
+    else {
+      step.payload = endedStep(ready.call, toErrorOutcome(error))
+      await run.record([step])
     }
   }
 }

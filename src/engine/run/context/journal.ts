@@ -150,6 +150,11 @@ export class Journal {
     return this.#payloads<EndedStep>('ended').some(({ id, status }) => id === callId && status === 'ok')
   }
 
+  /** When a call ended; undefined if that is not recorded. */
+  endOf(callId: string): Step['at'] | undefined {
+    return this.#of('ended').find(({ payload }) => (payload as EndedStep).id === callId)?.at
+  }
+
   /** Calls that may have changed something and cannot be undone. */
   get unsafeCalls(): UnsafeCall[] {
     const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))

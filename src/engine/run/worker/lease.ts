@@ -22,6 +22,8 @@ export class Lease {
   ownerId = unregistered
   /** Whether a heartbeat is being written; a stuck database may never answer it. */
   isBeating = false
+  /** Whether any worker may have something to do, as the last heartbeat found it. */
+  hasWork = true
   /** The last successful heartbeat, by our own clock. */
   #lastBeat: Millis = 0
   #hasAbandoned = false
@@ -68,17 +70,17 @@ export class Lease {
   async #beatOnce(): Promise<void> {
     const { store, clock } = this.#engine
     const at = clock.monotonic()
-    if (
-      this.#hasAbandoned ||
-      this.atRisk ||
-      !(await store.write('owner', (tx) => recordHeartbeat(tx, this.ownerId, at)))
-    ) {
+    const isLost = this.#hasAbandoned || this.atRisk
+    const beat = isLost ? undefined : await store.write('owner', (tx) => recordHeartbeat(tx, this.ownerId, at))
+    if (!beat) {
+      this.hasWork = true
       // Runs that other workers took over meanwhile are fenced from us.
       await this.leave()
       await this.join()
       return
     }
     this.#lastBeat = at
+    this.hasWork = beat.hasWork
   }
 
   /** Whether other workers may consider this one dead, or soon will. */

@@ -1,5 +1,4 @@
 import type { Millis } from '../../../domain/clock.ts'
-import { hasWork } from '../../../store/rows/queue.ts'
 import type { OwnerLocks } from '../../../store/sqlite/owner-locks.ts'
 import type { Engine } from '../../runtime.ts'
 import { idSuffixIndexer } from '../../turns/id-suffixes.ts'
@@ -103,7 +102,10 @@ interface WorkerParts extends Pick<WorkerOptions, 'locks' | 'onError'> {
 async function sendHeartbeats({ engine: { clock, limits }, lease, onError, stopped }: WorkerParts): Promise<void> {
   while (!stopped.aborted) {
     lease.isBeating = true
-    await lease.heartbeat().catch(onError)
+    await lease.heartbeat().catch((error) => {
+      lease.hasWork = true
+      onError(error)
+    })
     lease.isBeating = false
     await clock.sleep(Math.min(sweepEvery, limits.leaseMs / 4), stopped)
   }
@@ -111,7 +113,7 @@ async function sendHeartbeats({ engine: { clock, limits }, lease, onError, stopp
 
 /** Runs every duty once a second, since hints may be lost. */
 async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: WorkerParts): Promise<void> {
-  const { store, clock, limits } = engine
+  const { clock, limits } = engine
   const duties = [
     () => pool.releaseAbandoned(),
     () => pool.releaseOrphanedClaims(),
@@ -131,7 +133,7 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
   }
   for (let idleSweeps = 0; !stopped.aborted; idleSweeps++) {
     // Without work only the rows of dead workers are left, which can wait.
-    if ((await store.read(hasWork).catch(() => true)) || idleSweeps % idleSweepsPerLook === 0) {
+    if (lease.hasWork || idleSweeps % idleSweepsPerLook === 0) {
       for (const duty of duties) await attempt(duty)
     }
     await attempt(indexSuffixes)

@@ -6,19 +6,27 @@ import { tail } from '../src/domain/id.ts'
 import { type Figure, figure, measure, quantile, quantileFigure, shown } from './figures.ts'
 import { playedModel } from './plans-script.ts'
 import type { Scratch } from './scratch.ts'
+import { measureSurveys } from './why-exec.ts'
 import { fillWhyHome, openHome, script } from './why-home.ts'
+import { fillVersions } from './why-versions.ts'
 
 const turns = 1_000_000
+const versions = 5000
 const rounds = 40
 
-/** What explaining one thing takes in a home of a million turns: inside a process, and as a whole command. */
-export async function measureWhy(scratch: Scratch): Promise<Figure[]> {
+/**
+ * What explaining one thing takes in a home of a million turns and of a file with thousands of versions: inside a process, and
+ * as a whole command; and what commands pay for it.
+ */
+export async function why(scratch: Scratch): Promise<Figure[]> {
   const home = join(scratch.directory, 'why')
   const folder = join(scratch.directory, 'why-folder')
   mkdirSync(folder)
   const here = realpathSync(folder)
   scratch.say(`a home of ${turns} turns`)
   const { turnIds, runIds, sessions } = await fillWhyHome(home, here, turns, rounds)
+  scratch.say(`a file with ${versions} versions`)
+  await fillVersions(home, here, 'old.txt', versions)
   const kinds = {
     turn: turnIds.map((id) => `turn:${tail(id)}`),
     run: runIds.map((id) => `run:${tail(id)}`),
@@ -29,11 +37,13 @@ export async function measureWhy(scratch: Scratch): Promise<Figure[]> {
     memory: ['memory:1'],
     session: turnIds.map((_, at) => `session:talk-${(at * 37) % sessions}`),
     'file:line': ['REPORT.md:3', 'REPORT.md'],
+    [`line of ${versions} versions`]: ['old.txt:1', 'old.txt:150', 'old.txt:301'],
+    [`file of ${versions} versions`]: ['old.txt'],
   }
   const app = await openHome(home, playedModel(script))
   const figures = [await explained(app, here, kinds, false), await explained(app, here, kinds, true)]
   await app.close()
-  return [...figures, commands(home, here, kinds.turn)]
+  return [...figures, commands(home, here, kinds.turn), ...(await measureSurveys(scratch))]
 }
 
 async function explained(app: App, folder: string, kinds: Record<string, string[]>, forward: boolean): Promise<Figure> {

@@ -1,0 +1,43 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+
+/** Versions of a file that commands left, by the time that they ran: a file may have thousands. */
+export class CommandTimes {
+  readonly #versions: FileVersion[]
+  /** For each of them the earliest start of it and all that ended later. */
+  readonly #earliest: Millis[]
+
+  constructor(versions: readonly FileVersion[]) {
+    this.#versions = versions.filter(({ command }) => command).sort((a, b) => a.at - b.at)
+    this.#earliest = new Array<Millis>(this.#versions.length)
+    let earliest = Number.POSITIVE_INFINITY
+    for (let at = this.#versions.length - 1; at >= 0; at--) {
+      earliest = Math.min(earliest, startOf(this.#versions[at]))
+      this.#earliest[at] = earliest
+    }
+  }
+
+  /** Those of commands that ran at some time between two others. */
+  within({ since, until }: { since: Millis; until: Millis }): FileVersion[] {
+    const found: FileVersion[] = []
+    for (let at = this.#firstAfter(since); (this.#earliest[at] ?? until) < until; at++) {
+      const version = this.#versions[at]
+      if (version && startOf(version) < until) found.push(version)
+    }
+    return found
+  }
+
+  #firstAfter(since: Millis): number {
+    let [low, high] = [0, this.#versions.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#versions[middle]?.at ?? 0) > since) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
+}
+
+function startOf(version: FileVersion | undefined): Millis {
+  return version?.command?.since ?? 0
+}
