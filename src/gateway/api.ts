@@ -45,6 +45,8 @@ export interface Refusal {
     /** The caller must change the request; left out where the status says so. */
     misuse?: true
   }
+  /** What is there now, where somebody else has changed it meanwhile. */
+  newest?: unknown
 }
 
 /**

@@ -8,6 +8,7 @@ import type { ListPage } from '../api/views/page.ts'
 import type { Clock } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { Health } from './api.ts'
+import { etagOf, isOutdatedChange, refuseStale, withExpected } from './etags.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type FollowerLimits } from './follower.ts'
 import { keyedRequest } from './keyed-request.ts'
@@ -17,7 +18,7 @@ import { noRoute, refuse } from './refusals.ts'
 import { type HttpContext, type HttpEnv, jsonBody, lineBody } from './request-body.ts'
 import { type RightsWatch, type Sender, whileAllowed } from './rights.ts'
 import { streamQuery } from './routes/events.ts'
-import type { AnswerForm, Fields, Route } from './routes/route.ts'
+import type { AnswerForm, Fields, Route, VersionedAnswer } from './routes/route.ts'
 import { allRoutes, ownRoutes } from './routes/table.ts'
 import { sendLines, streamTo } from './stream.ts'
 
@@ -58,6 +59,9 @@ async function answer(c: HttpContext, route: Route, context: RouteContext): Prom
   const { lost, end } = context.rights.begin(sender)
   try {
     return await callApp(c, route, context, { ...sender, lost })
+  } catch (error) {
+    if (!route.newest || !isOutdatedChange(error)) throw error
+    return refuseStale(c, error, await route.newest(sender.app))
   } finally {
     end()
   }
@@ -86,6 +90,11 @@ async function callApp(
     request.key === undefined ? await act() : await heddle.once(principal, { ...request, key: request.key }, act)
   // What was changed is told to the caller.
   if (route.verb === 'GET') lost.throwIfAborted()
+  if (route.newest) {
+    const tag = etagOf(done as VersionedAnswer)
+    c.header('etag', tag)
+    if (route.verb === 'GET' && c.req.header('if-none-match') === tag) return c.body(null, 304)
+  }
   return c.json(done as object, route.status)
 }
 
@@ -119,8 +128,9 @@ async function follow(c: HttpContext, context: RouteContext): Promise<Response> 
   return RESPONSE_ALREADY_SENT
 }
 
-async function fieldsOf(c: HttpContext, { verb, input }: Route, clock: Clock): Promise<Fields> {
-  return parseFields(input, verb === 'GET' ? c.req.query() : await jsonBody(c, clock))
+async function fieldsOf(c: HttpContext, route: Route, clock: Clock): Promise<Fields> {
+  const given = route.verb === 'GET' ? c.req.query() : await jsonBody(c, clock)
+  return parseFields(route.input, route.verb === 'POST' && route.newest ? withExpected(given, c) : given)
 }
 
 function idOf(c: HttpContext, { idForm }: Route): string {

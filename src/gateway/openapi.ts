@@ -1,21 +1,18 @@
 import { z } from 'zod'
+import answerSchemas from './answer-schemas.json' with { type: 'json' }
+import { ownPaths } from './own-paths.ts'
 import type { AnswerForm, Route } from './routes/route.ts'
-import { allRoutes, ownRoutes } from './routes/table.ts'
+import { allRoutes } from './routes/table.ts'
+
+/** A JSON schema. */
+type Schema = Record<string, unknown>
+
+/** Schemas of what the methods of App answer, made from their types; those without one answer with nothing or a stream. */
+const answers = new Map<string, Schema>(Object.entries(answerSchemas.answers))
 
 /** The OpenAPI document of all routes. */
 export function openapi(version: string): object {
-  const paths = new Map<string, Record<string, object>>(
-    Object.entries({
-      [ownRoutes.health]: { get: operation('health', 'Who answers, and since when.') },
-      [ownRoutes.openapi]: { get: operation('openapi', 'This document.') },
-      [ownRoutes.events]: {
-        get: {
-          ...operation('stream', 'Server-sent events: stored ones with their cursor as id, and text as it is written.'),
-          parameters: ['after', 'run'].map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
-        },
-      },
-    }),
-  )
+  const paths = new Map<string, Record<string, object>>(Object.entries(ownPaths(answers)))
   for (const { method, route } of allRoutes) {
     const path = route.path.replace(':id', '{id}')
     paths.set(path, { ...paths.get(path), [route.verb.toLowerCase()]: operationOf(method, route) })
@@ -30,7 +27,7 @@ export function openapi(version: string): object {
     paths: Object.fromEntries(paths),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      schemas: { Problem: problem },
+      schemas: { Problem: problem, ...answerSchemas.definitions },
     },
     security: [{}, { token: [] }],
   }
@@ -54,17 +51,16 @@ const problem = {
   },
 }
 
+const problemRef = { $ref: '#/components/schemas/Problem' }
+const refused = { description: 'Refused.', content: { 'application/json': { schema: problemRef } } }
+
 const nextCursor = {
   type: 'string',
   description: 'Send it as `after` for the rows that follow; missing on the last page.',
 }
 
-function operation(operationId: string, summary: string): object {
-  return { operationId, summary, responses: responses(200, 'plain') }
-}
-
 function operationOf(method: string, route: Route): object {
-  const { verb, path, input, summary, status, answer } = route
+  const { verb, path, input, summary } = route
   const schema = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' })
   const id = {
     name: 'id',
@@ -85,7 +81,7 @@ function operationOf(method: string, route: Route): object {
     summary,
     ...(parameters.length > 0 && { parameters }),
     ...(verb === 'POST' && { requestBody: { required: true, content } }),
-    responses: responses(status, answer),
+    responses: responses(method, route),
   }
 }
 
@@ -95,23 +91,43 @@ function operationId(method: string, path: string): string {
   return isOnly ? method : `${method}_${path.split('/')[2]}`
 }
 
-function responses(status: number, answer: AnswerForm): object {
+function responses(method: string, { verb, status, answer, newest }: Route): object {
+  const isChange = verb === 'POST'
+  const etag = { etag: { schema: { type: 'string' }, description: 'The version, for If-Match.' } }
   return {
-    [status]: { description: 'Done.', content: contentOf(answer) },
-    default: {
-      description: 'Refused.',
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    [status]: {
+      description: 'Done.',
+      ...(newest && { headers: etag }),
+      content: contentOf(answer, answers.get(method)),
     },
+    ...(newest && !isChange && { 304: { description: 'It is still at the version of If-None-Match.' } }),
+    ...(newest && isChange && { 409: stale('expectedVersion'), 412: stale('If-Match') }),
+    default: refused,
   }
 }
 
-function contentOf(answer: AnswerForm): object {
+/** Somebody else was faster: the refusal tells the newest. */
+function stale(named: string): object {
+  const schema = { allOf: [problemRef, { type: 'object', required: ['newest'] }] }
+  return { description: `It is at another version than ${named} says.`, content: { 'application/json': { schema } } }
+}
+
+function contentOf(answer: AnswerForm, of: Schema | undefined): object {
   if (answer === 'lines' || answer === 'pieces') return { 'application/x-ndjson': {} }
-  const object = { type: 'object' }
-  if (answer === 'done')
-    return { 'application/json': { schema: { ...object, required: ['ok'], properties: { ok: { const: true } } } } }
-  if (typeof answer !== 'object') return { 'application/json': { schema: object } }
-  if ('key' in answer) return { 'application/json': { schema: { ...object, required: [answer.key] } } }
-  const properties = { [answer.rows]: { type: 'array' }, next: nextCursor }
-  return { 'application/json': { schema: { ...object, required: [answer.rows], properties } } }
+  return { 'application/json': { schema: wireSchema(answer, of) } }
+}
+
+/** The schema of an answer as it is sent. */
+function wireSchema(answer: Exclude<AnswerForm, 'lines' | 'pieces'>, of: Schema | undefined): Schema {
+  if (answer === 'plain') return of ?? {}
+  if (answer === 'done') {
+    const done = { type: 'object', required: ['ok'], properties: { ok: { const: true } } }
+    return of ? { allOf: [done, of] } : done
+  }
+  if ('key' in answer) return { type: 'object', required: [answer.key], properties: { [answer.key]: of ?? {} } }
+  const { rows, ...others } = { ...(of?.['properties'] as Schema | undefined) }
+  const required = ((of?.['required'] as string[] | undefined) ?? []).map((name) =>
+    name === 'rows' ? answer.rows : name,
+  )
+  return { type: 'object', required, properties: { [answer.rows]: rows, ...others, next: nextCursor } }
 }

@@ -2,7 +2,8 @@ import type { Part } from '../../domain/message.ts'
 import type { Permissions } from '../../domain/persona.ts'
 import type { Outcome, RunError } from '../../domain/run.ts'
 import type { RunOptions } from '../../domain/run-options.ts'
-import type { TurnModel, Usage } from '../../domain/turn.ts'
+import type { Spending } from '../../domain/spending.ts'
+import type { TurnModel } from '../../domain/turn.ts'
 
 /** An input for a session, with the options of the run that answers. */
 export interface Question
@@ -52,7 +53,7 @@ export interface Answered {
   session: string
   folder: string
   model: TurnModel
-  usage: Usage
+  usage: Spending
   error?: RunError
   /** Plans that were proposed and not started when the request was over. */
   unstartedPlans?: number[]

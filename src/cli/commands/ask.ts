@@ -2,6 +2,7 @@ import { Option } from 'commander'
 import type { Answered, Question, SubmitResult } from '../../api/views/question.ts'
 import type { WorkInProgress } from '../../api/views/run.ts'
 import { tail } from '../../domain/id.ts'
+import { spendingOf } from '../../domain/spending.ts'
 import type { Client } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import { enterWorkspace } from '../../home/folder.ts'
@@ -114,7 +115,7 @@ async function handIn(here: CommandContext, question: Question): Promise<Answere
     session,
     folder: here.folder,
     model: { requested: null, actual: null },
-    usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 },
+    usage: spendingOf([]),
     ...(queuedBehind !== undefined && { queuedBehind }),
   }
 }

@@ -1,6 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { Run } from '../../domain/run.ts'
-import type { PlacedTurn, Usage } from '../../domain/turn.ts'
+import type { Spending } from '../../domain/spending.ts'
+import type { PlacedTurn } from '../../domain/turn.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
 import { answerOfRequest, findInputState, hasActiveRun } from '../../store/rows/requests.ts'
 import { liveRunOf, runsOf } from '../../store/rows/runs.ts'
@@ -21,7 +22,7 @@ export interface Request {
   answer: PlacedTurn
   /** All turns, oldest first. */
   turnIds: string[]
-  usage: Usage
+  usage: Spending
 }
 
 /** Open questions to the user that a request waits for. */

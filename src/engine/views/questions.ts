@@ -72,7 +72,7 @@ export async function viewGrants(rows: Reading): Promise<GrantView[]> {
     rows,
     grants.flatMap(({ sessionId }) => sessionId ?? []),
   )
-  return grants.map(({ sessionId, createdAt, pattern, revokedAt: _, ...grant }) => ({
+  return grants.map(({ sessionId, createdAt, pattern, revokedAt: _, showedSources: __, grantedBy: ___, ...grant }) => ({
     ...grant,
     session: sessionId === null ? null : (sessions.get(sessionId) ?? null),
     covers: coverageWords({ ...grant, pattern }),

@@ -67,7 +67,8 @@ export const profileRoutes: RoutesOf<ProfileApp> = {
   agentRegistry: [
     get('agentRegistry', {
       path: '/v1/agents/registry',
-      summary: 'The registry of agents, with its version.',
+      summary: 'The registry of agents, with its version, which is its ETag.',
+      newest: (app) => app.agentRegistry(),
       call: (app) => app.agentRegistry(),
       fields: () => ({}),
     }),
@@ -75,7 +76,8 @@ export const profileRoutes: RoutesOf<ProfileApp> = {
   setAgentRegistry: [
     post('setAgentRegistry', {
       path: '/v1/agents/registry',
-      summary: 'Replaces the registry of agents, if it is still at this version.',
+      summary: 'Replaces the registry of agents, if it is still at this version; If-Match may say which.',
+      newest: (app) => app.agentRegistry(),
       input: z.strictObject({ registry: z.unknown(), expectedVersion: version }),
       answer: 'plain',
       call: (app, { registry, expectedVersion }) => app.setAgentRegistry(registry, expectedVersion),

@@ -22,6 +22,11 @@ export interface Route {
   key: KeyUse
   /** The body is a stream of lines, and not JSON. */
   takesLines: boolean
+  /**
+   * Reads what it answers with as it is now; undefined for what has no version. The `version` is its ETag, and a change may
+   * send the `expectedVersion` as If-Match.
+   */
+  newest: ((app: App) => Promise<VersionedAnswer>) | undefined
   /** Calls the App, with checked fields. */
   call(app: App, fields: Fields, request: RequestContext): Promise<unknown> | AsyncIterable<string>
   /** Fields for the method's arguments; undefined if another route of the method is meant, or none speaks it. */
@@ -33,6 +38,11 @@ type IdForm = 'id' | 'number' | 'text'
 
 /** Use of a key: answers that hold a secret are never kept; what only reads, or has its effect once anyway, needs none. */
 type KeyUse = 'kept' | 'ignored' | 'refused'
+
+/** An answer that counts its changes. */
+export interface VersionedAnswer {
+  version: number
+}
 
 /** How an answer looks on the wire: as it is, with `ok: true`, as a list below a key, as a page of a list with the cursor
  * `next` beside it, or as a stream of lines, each one as it is or, for pieces of a text, as a JSON string. */
@@ -62,6 +72,7 @@ interface RouteSpec<M extends Method, S extends z.ZodObject> {
   answer?: AnswerForm
   takesLines?: boolean
   key?: KeyUse
+  newest?(app: App): Promise<VersionedAnswer>
   call(app: App, fields: z.output<S> & { id: string }, request: RequestContext): ReturnType<App[M]>
   /** Left out for routes that our own client does not use: they are for people and other programs. */
   fields?(...args: Parameters<App[M]>): SentFields | undefined
@@ -89,6 +100,7 @@ function made<M extends Method, S extends z.ZodObject>(spec: RouteSpec<M, S>): O
     input: spec.input ?? noFields,
     status: spec.status ?? 200,
     takesLines: spec.takesLines ?? false,
+    newest: spec.newest?.bind(spec),
     key: spec.key ?? (spec.takesLines ? 'ignored' : 'kept'),
     // The server checks the fields with this route's own schema before it calls.
     call: spec.call as unknown as Route['call'],

@@ -64,6 +64,11 @@ export const ownRoutes = {
   health: '/v1/health',
   openapi: '/v1/openapi.json',
   events: '/v1/events',
-  /** Over TCP only. */
+  /** These over TCP only. */
   me: '/v1/me',
+  signIn: '/v1/sign-in',
+  signOut: '/v1/sign-out',
+  metrics: '/metrics',
+  healthz: '/healthz',
+  readyz: '/readyz',
 } as const

@@ -10,8 +10,6 @@ import type { Sender } from '../rights.ts'
 import { ownRoutes } from '../routes/table.ts'
 import { cookieHeader } from './credential.ts'
 
-export const signInPath = '/v1/sign-in'
-
 const codeFields = z.strictObject({ code: z.string().min(1).max(200) })
 
 /** What the page says of the home that it shows; `workspace` is the folder to begin in. */
@@ -35,7 +33,7 @@ interface SignInContext extends Pick<RouteContext, 'heddle' | 'health' | 'clock'
 /** Signing a browser in and out, and who it is: routes that only a page needs. */
 export function signInRoutes(http: Hono<HttpEnv>, context: SignInContext): void {
   const { heddle, clock, cookie, isSecure } = context
-  http.post(signInPath, async (c) => {
+  http.post(ownRoutes.signIn, async (c) => {
     const { code } = parseFields(codeFields, await jsonBody(c, clock, strangerLimits))
     try {
       const { token, expiresAt } = await heddle.signIn(code)
@@ -48,7 +46,7 @@ export function signInRoutes(http: Hono<HttpEnv>, context: SignInContext): void 
       throw error
     }
   })
-  http.post('/v1/sign-out', async (c) => {
+  http.post(ownRoutes.signOut, async (c) => {
     const { token } = context.senderOf(c.env.incoming)
     if (token !== undefined) await heddle.signOut(token)
     c.header('set-cookie', cookieHeader(cookie, '', { seconds: 0, isSecure }))

@@ -8,6 +8,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { type RouteContext, routes } from '../http.ts'
 import { refusalAnswer } from '../refusals.ts'
 import type { Sender } from '../rights.ts'
+import { ownRoutes } from '../routes/table.ts'
 import { assertOwnClient, assertOwnPage, hasBody, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
 import { AdmittedTokens } from './admitted-tokens.ts'
 import { cookieName, credentialOf } from './credential.ts'
@@ -17,7 +18,7 @@ import { prometheusText, type ServerMetrics } from './prometheus.ts'
 import { callerAddress, RateLimits } from './rate-limits.ts'
 import { Readiness } from './readiness.ts'
 import { ServerCounts } from './server-counts.ts'
-import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
+import { type HomeFacts, signInRoutes } from './sign-in-routes.ts'
 
 /** Time in which the headers of a request must have come. */
 const headersTimeout: Millis = 5_000
@@ -119,7 +120,7 @@ class Door {
       onSignIn: (token) => this.#tokens.add(token),
       onFailure: (request) => this.#failures.take(addressOf(request)),
     })
-    http.get('/metrics', async (c) => {
+    http.get(ownRoutes.metrics, async (c) => {
       const { principal } = this.#senderOf(c.env.incoming)
       const text = prometheusText(await context.heddle.as(principal).metrics(), this.#metrics())
       return c.body(text, 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
@@ -134,7 +135,7 @@ class Door {
     try {
       const path = pathOf(request)
       const isPage = !isReserved(path)
-      const isProbe = path === '/healthz' || path === '/readyz'
+      const isProbe = path === ownRoutes.healthz || path === ownRoutes.readyz
       assertOwnClient(request, this.#settings.hosts, { isPage, isOpen: isPage || isProbe })
       if (isPage) {
         this.#requests.take(addressOf(request))
@@ -142,9 +143,9 @@ class Door {
       }
       if (isProbe) {
         this.#requests.take(addressOf(request))
-        return sendProbe(response, path === '/healthz' || (await this.#readiness.check()))
+        return sendProbe(response, path === ownRoutes.healthz || (await this.#readiness.check()))
       }
-      if (path === signInPath) this.#failures.assertLeft(addressOf(request))
+      if (path === ownRoutes.signIn) this.#failures.assertLeft(addressOf(request))
       else this.#senders.set(request, await this.#identify(request))
       if (request.headers.expect !== undefined) response.writeContinue()
       this.#routes(request, response)
@@ -229,8 +230,10 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/'
 }
 
+const probes: readonly string[] = [ownRoutes.healthz, ownRoutes.readyz, ownRoutes.metrics]
+
 function isReserved(path: string): boolean {
-  return path === '/v1' || path.startsWith('/v1/') || ['/healthz', '/readyz', '/metrics'].includes(path)
+  return path === '/v1' || path.startsWith('/v1/') || probes.includes(path)
 }
 
 function sendProbe(response: ServerResponse, isWell: boolean): void {

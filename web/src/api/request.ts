@@ -8,13 +8,16 @@ export class RequestError extends Error {
   readonly remedy: string
   /** Whether the same request may succeed later. */
   readonly canRetry: boolean
+  /** What is there now, if somebody else has changed it meanwhile. */
+  readonly newest: unknown
 
-  constructor(status: number, { code, message, remedy, retry }: Refusal['error']) {
+  constructor(status: number, { code, message, remedy, retry }: Refusal['error'], newest?: unknown) {
     super(message)
     this.status = status
     this.code = code
     this.remedy = remedy
     this.canRetry = retry === 'later'
+    this.newest = newest
   }
 }
 
@@ -41,7 +44,8 @@ async function send<T>(address: string, init: RequestInit): Promise<T> {
   const text = await response.text()
   const answer = parseJson(text)
   if (response.ok && answer !== undefined) return answer as T
-  throw new RequestError(response.status, isRefusal(answer) ? answer.error : unexpected(response.status))
+  if (isRefusal(answer)) throw new RequestError(response.status, answer.error, answer.newest)
+  throw new RequestError(response.status, unexpected(response.status))
 }
 
 const unreachable = {

@@ -48,8 +48,8 @@ function RegistryEditor({ stored }: { stored: Registry }): ReactNode {
       queries.setQueryData(['registry'], saved)
       void queries.invalidateQueries({ queryKey: ['agents'] })
     },
-    onError: async (error) => {
-      if (error instanceof RequestError && error.status === 409) setTheirs(await get<Registry>('/v1/agents/registry'))
+    onError: (error) => {
+      if (error instanceof RequestError && error.newest !== undefined) setTheirs(error.newest as Registry)
     },
   })
   const takeAsBase = (mine: string) => {
