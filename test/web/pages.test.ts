@@ -99,7 +99,7 @@ describe('another user', () => {
   test('is offered the pages that the user may see, and signs out with nothing left behind', async () => {
     await heddle.heddle('users', 'add', 'mia', '--role', 'public')
     const [link = ''] = /http:.*/.exec(await heddle.heddle('open', '--user', 'mia', '--print')) ?? []
-    const page = await (await heddle.browser.newContext()).newPage()
+    const page = await (await heddle.context()).newPage()
     await page.goto(link)
     await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
     const nav = page.getByRole('navigation', { name: 'Pages' })
