@@ -4,7 +4,7 @@ import type { Me } from '../api/wire.ts'
 import { loadPart } from '../parts/load-part.ts'
 
 /** A page and where it is. */
-export interface RouteEntry {
+interface RouteEntry {
   /** As wouter writes it: `:name` is a part of the path, `?` marks what may be missing. */
   path: string
   page: LazyExoticComponent<ComponentType>
