@@ -8,7 +8,9 @@ import { cancel } from '../../src/engine/run/cancel.ts'
 import { listApprovals, resolveApproval, revoke, viewGrants } from '../../src/engine/views/questions.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun } from '../../src/store/rows/runs.ts'
+import { setCancelReason } from '../../src/store/rows/cancels.ts'
+import { readEvents } from '../../src/store/rows/events.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
@@ -127,6 +129,31 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await under.say('push it')
     await under.turns(1)
     expect(pushed).toHaveLength(1)
+  })
+
+  test('waits for no answer if its run is being cancelled', async () => {
+    const model = scriptedModel([calling('push'), { text: 'done' }])
+    under = await newEngine(database, model, { tools: [push], ask: ['push'] })
+    const { store } = under.runtime
+    let isCancelled = false
+    under.engine.store = {
+      ...store,
+      async write(area, body) {
+        // Requested while the model replies; the worker has not heard of it yet.
+        if (area === 'step' && !isCancelled) {
+          isCancelled = true
+          await store.write('cancel', async (tx) => setCancelReason(tx, (await runsOf(tx, {}))[0]?.id ?? '', 'enough'))
+        }
+        return store.write(area, body)
+      },
+    }
+    await under.work()
+    await under.say('push it')
+    const [turn] = await under.turns(1)
+    expect(turn?.turn.status).toBe('cancelled')
+    const events = await store.read((rows) => readEvents(rows))
+    expect(events.map(({ kind }) => kind)).not.toContain('run.waiting')
+    expect(pushed).toEqual([])
   })
 
   test('outlives its process: whoever works later does what was approved meanwhile', async () => {
