@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { startPostgres } from '../test/setup/postgres.ts'
 import { type Figure, missing, quantileFigure } from './figures.ts'
 import { openHome } from './home.ts'
+import { startProgram } from './programs/start-program.ts'
 import { folder, type Scratch } from './scratch.ts'
 import { conversation, zeroLatencyModel } from './zero-latency.ts'
 
@@ -19,7 +19,7 @@ export async function measureRemoteClaim(scratch: Scratch): Promise<Figure> {
   if (server instanceof Error) return missing(name, 'ms', goal, `no PostgreSQL could be started: ${server.message}`)
   const database = `${server.url}?schema=bench`
   const app = await openHome({ home: join(scratch.directory, 'submits'), database, model: zeroLatencyModel() })
-  const worker = await startWorker(join(scratch.directory, 'works'), database)
+  const worker = await startProgram('worker', [join(scratch.directory, 'works'), database])
   try {
     const after = await app.cursor()
     const started = new Map<string, (at: number) => void>()
@@ -52,11 +52,4 @@ export async function measureRemoteClaim(scratch: Scratch): Promise<Figure> {
     await app.close()
     await server.stop()
   }
-}
-
-async function startWorker(home: string, database: string): Promise<ChildProcess> {
-  const program = join(import.meta.dirname, 'programs/worker.ts')
-  const worker = spawn(process.execPath, [program, home, database], { stdio: ['pipe', 'pipe', 'inherit'] })
-  await once(worker.stdout, 'data')
-  return worker
 }

@@ -16,6 +16,9 @@ export interface Entered {
 /** Heddle's own program; those of the peers are in peers/. */
 export const heddle = join(import.meta.dirname, 'programs', 'heddle.ts')
 
+/** The floor for children, which keeps the same facts and decides nothing. */
+export const bareChildren = join(import.meta.dirname, 'programs', 'bare-children.ts')
+
 /** Starts a contestant's program with its settings, in a new folder of its own. */
 export function enter(scratch: Scratch, name: string, program: string, settings: object): Entered {
   const directory = join(scratch.directory, name)

@@ -46,8 +46,9 @@ export async function measureStart(scratch: Scratch): Promise<Figure[]> {
     rmSync(fresh, { recursive: true })
   }
   return [
-    await against('heddle --version', { atMost: 3 }, '--version'),
+    await against('heddle --version', { atMost: 1.5 }, '--version'),
     await against('heddle ask with rehearsal, no daemon', { atMost: 8 }, 'ask', question),
+    await against('heddle status, no daemon', { atMost: 4 }, 'status'),
     figure('the very first ask', 'ms', null, first, 'a home is made, nothing compiled before; 5 homes'),
   ]
 }

@@ -4,6 +4,7 @@ import { access } from './access.ts'
 import { commands } from './commands.ts'
 import type { Figure } from './figures.ts'
 import { measureJobs } from './jobs.ts'
+import { load } from './load.ts'
 import { measureMachine } from './machine.ts'
 import { memory } from './memory.ts'
 import type { EmbedderAsked } from './memory-embedder.ts'
@@ -47,6 +48,7 @@ const benchmarks: Record<string, Benchmark> = {
     about: 'what the gateway adds to a request; a thousand browsers that follow events; the page in a browser',
     run: web,
   },
+  load: { about: 'a thousand children, two thousand asks over the socket, four workers on one PostgreSQL', run: load },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

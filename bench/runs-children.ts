@@ -1,26 +1,24 @@
-import { type Entered, enter, heddle } from './contestant.ts'
-import { type Figure, figure, type Goal, median, missing, ratio, shown } from './figures.ts'
+import { bareChildren, type Entered, enter, heddle } from './contestant.ts'
+import { type Figure, type Goal, median, missing, ratio, shown } from './figures.ts'
 import type { Peer, Peers } from './peers.ts'
 import type { Scratch } from './scratch.ts'
 
 const some = 100
 const rounds = 11
 const warmUp = 3
-const many = 1000
-const requests = 3
 const ours = 'ours'
 const sideBySide = 'ours side by side'
+const bare = 'a bare program'
 
-/** One request that starts many agents, each one tool call and an answer, until the last result is with its parent. */
-export async function measureChildren(scratch: Scratch, peers: Peers): Promise<Figure[]> {
-  return [...(await measureSome(scratch, peers)), ...(await measureMany(scratch))]
-}
-
-/** The peers start theirs side by side; ours have a parent that starts them and is woken with their results besides. */
-async function measureSome(scratch: Scratch, { langgraph, openaiAgents }: Peers): Promise<Figure[]> {
+/**
+ * One request that starts many agents, each one tool call and an answer, until the last result is with its parent. The
+ * peers start theirs side by side; ours have a parent that starts them and is woken with their results besides.
+ */
+export async function measureChildren(scratch: Scratch, { langgraph, openaiAgents }: Peers): Promise<Figure[]> {
   scratch.say(`${some} children against every peer`)
   const all: [name: string, who: Peer, settings: object][] = [
     [ours, { program: heddle }, { durability: 'full', atOnce: some }],
+    [bare, { program: bareChildren }, {}],
     [sideBySide, { program: heddle }, { durability: 'full', atOnce: some, sideBySide: true }],
     ['LangGraph', langgraph, { durability: 'sync', synchronous: 'FULL' }],
     ['@openai/agents', openaiAgents, { synchronous: 'FULL' }],
@@ -35,13 +33,14 @@ async function measureSome(scratch: Scratch, { langgraph, openaiAgents }: Peers)
   const absent = Object.entries({ langgraph, openaiAgents }).flatMap(([name, who]) =>
     'missing' in who ? `without ${name}: ${who.missing}` : [],
   )
-  const peers = [...times.keys()].filter((name) => name !== ours && name !== sideBySide)
+  const peers = [...times.keys()].filter((name) => ![ours, sideBySide, bare].includes(name))
   const atFull = peers.filter((name) => !name.endsWith('NORMAL'))
   const against = (who: string, rivals: string[], name: string, goal: Goal) =>
     againstFastest(name, goal, { times, who, rivals, absent })
   return [
     against(ours, atFull, `${some} children at FULL / the fastest peer at FULL`, { atMost: 1 }),
     against(ours, peers, `${some} children at FULL / the fastest peer however durable`, { atMost: 1 }),
+    against(ours, [bare], `${some} children at FULL / ${bare} with 38 statements for each`, null),
     against(sideBySide, atFull, `${some} sessions side by side at FULL / the fastest peer at FULL`, null),
   ]
 }
@@ -69,37 +68,4 @@ function againstFastest(name: string, goal: Goal, { times, who, rivals, absent }
   if (fastest === undefined) return missing(name, 'ratio', goal, absent.join('; '))
   const all = [...rivals.map((rival) => `${rival} ${shown(median(of(rival)))} ms`), ...absent].join(', ')
   return ratio(name, goal, { ours: of(who), floor: of(fastest) }, [who, fastest], all)
-}
-
-/** What so many at once do to the process they run in, each time a new one. */
-async function measureMany(scratch: Scratch): Promise<Figure[]> {
-  scratch.say(`${many} children`)
-  const found = { times: [] as number[], peaks: [] as number[], blocked: [] as number[] }
-  for (let request = 1; request <= requests; request++) {
-    const who = enter(scratch, `children-many-${request}`, heddle, { durability: 'full', atOnce: many })
-    const { result, peakMb, blockedMs } = await who.ask({ do: 'agents', count: many })
-    found.times.push(result as number)
-    found.peaks.push(peakMb)
-    found.blocked.push(blockedMs)
-    await who.leave()
-  }
-  const { times, peaks, blocked } = found
-  const each = (values: number[]) => `the worst of ${requests} new processes: ${values.map(shown).join(', ')}`
-  return [
-    figure(`${many} children: peak memory`, 'MB', { atMost: 250 }, [Math.max(...peaks)], each(peaks)),
-    figure(
-      `${many} children: longest block of the event loop`,
-      'ms',
-      { atMost: 50 },
-      [Math.max(...blocked)],
-      `${each(blocked)}; by a timer of 1 ms`,
-    ),
-    figure(
-      `${many} children: until the last result is with its parent`,
-      'ms',
-      null,
-      times,
-      `${requests} new processes, ${shown(median(times) / many)} ms per child`,
-    ),
-  ]
 }

@@ -18,7 +18,7 @@ import {
 } from './figures.ts'
 import { openFloor } from './floor.ts'
 import { ask, openHome } from './home.ts'
-import { bootCopy, killUnderWay } from './runs-boot.ts'
+import { bootCopy, buildBoot, killUnderWay } from './runs-boot.ts'
 import { folder, type Scratch } from './scratch.ts'
 import { addEndedSubagents } from './subagents-home.ts'
 import { zeroLatencyModel } from './zero-latency.ts'
@@ -190,15 +190,16 @@ async function measureAnnouncement(scratch: Scratch, home: SpawningHome): Promis
 /** A process that was killed with one run under way: how soon does the next one go on with it? */
 async function measureBoot(scratch: Scratch, homes: { empty: string; full: string }): Promise<Figure> {
   scratch.say('starts')
+  const program = await buildBoot(scratch)
   const left = { empty: `${homes.empty}-killed`, full: `${homes.full}-killed` }
   for (const side of ['empty', 'full'] as const) {
     cpSync(homes[side], left[side], { recursive: true })
     const app = await openHome({ home: left[side], model: zeroLatencyModel() })
     await app.submit(folder, { session: 'pending', content: 'hello' })
     await app.close()
-    await killUnderWay(left[side], 1)
+    await killUnderWay(program, left[side], 1)
   }
-  const sides = { ours: () => bootCopy(left.full, 1), floor: () => bootCopy(left.empty, 1) }
+  const sides = { ours: () => bootCopy(program, left.full, 1), floor: () => bootCopy(program, left.empty, 1) }
   const found: Pairs = { ours: [], floor: [] }
   for (let boot = 0; boot < boots; boot++)
     for (const side of boot % 2 === 0 ? (['ours', 'floor'] as const) : (['floor', 'ours'] as const))

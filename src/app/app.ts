@@ -149,7 +149,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...planApp(engine, caller),
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...profileApp(engine, { known, caller }),
-    ...approvalApp(runtime, caller),
+    ...approvalApp(runtime, worker, caller),
     ...searchApp({ store, protect, index, hide: redact }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,

@@ -1,23 +1,23 @@
 import type { ApprovalApp } from '../api/approvals.ts'
-import { decide } from '../engine/run/approvals/decide.ts'
 import { assertHashGiven } from '../engine/run/check-input.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { approvalId, listApprovals, revoke, viewGrants } from '../engine/views/questions.ts'
 import { itemsOfRun } from '../store/rows/inbox.ts'
-import { findRun } from '../store/rows/runs.ts'
 import { findSessions } from '../store/rows/sessions.ts'
 import type { Caller } from './guard/caller.ts'
+import type { ProcessWorker } from './process-worker.ts'
 
-export function approvalApp(runtime: Runtime, caller: Caller): ApprovalApp {
+export function approvalApp(runtime: Runtime, worker: Pick<ProcessWorker, 'decide'>, caller: Caller): ApprovalApp {
   const { store } = runtime
   return {
     approvals: () => store.read((rows) => listApprovals(rows, caller.only('approval.list'))),
     async decide(reference, decision) {
       assertHashGiven(reference, decision)
-      const { approval, run } = await decide(runtime, approvalId(reference), decision, caller.text)
+      const decided = await worker.decide(approvalId(reference), decision, caller.text)
+      const { approval, run, root } = decided
       return store.read(async (rows) => {
-        const root = await findRun(rows, run.rootRunId)
-        const [session] = await findSessions(rows, { id: root?.sessionId ?? '' })
+        const [session] =
+          root.id === run.id ? [decided.session] : await findSessions(rows, { id: root.sessionId ?? '' })
         const [item] = await itemsOfRun(rows, run.rootRunId)
         const { label = '', folder = '' } = session ?? {}
         return { id: approval.id, runId: run.id, session: label, folder, itemId: item?.id ?? '' }

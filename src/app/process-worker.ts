@@ -1,8 +1,10 @@
 import type { WorkInProgress } from '../api/views/run.ts'
 import type { Config } from '../config/config.ts'
+import type { Decision } from '../domain/approval.ts'
 import { restingFires } from '../engine/jobs/close-fire.ts'
 import { timedJobs } from '../engine/jobs/due-jobs.ts'
 import { type Senders, timedMessages } from '../engine/jobs/send.ts'
+import { decide } from '../engine/run/approvals/decide.ts'
 import { defaultAgentProblem } from '../engine/run/check-input.ts'
 import { type AcceptedInput, type Submission, submit } from '../engine/run/submit.ts'
 import { splitBySession } from '../engine/run/worker/recover.ts'
@@ -49,6 +51,10 @@ export class ProcessWorker {
 
   submit(input: Submission): Promise<AcceptedInput> {
     return this.#worker ? this.#worker.submit(input) : submit(this.#engine, input)
+  }
+
+  decide(id: number, decision: Decision, by: string): ReturnType<Worker['decide']> {
+    return this.#worker ? this.#worker.decide(id, decision, by) : decide(this.#engine, id, decision, { by })
   }
 
   /** Starts a worker and its background jobs, for one session or for all; a home has only one worker for all. */

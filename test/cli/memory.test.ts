@@ -145,7 +145,7 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
     '  it had replaced memory:1: still readable    heddle memory forget 1',
     '  told in narrative:1, which no session begins with any more',
     `  shown to run:${runId?.slice(-6)}`,
-    '  turns are not changed',
+    '  turns are not changed: a session in which it was said goes on to see it',
     '',
   ])
   expect((await heddle.run('memory', 'show', '2')).out).not.toContain('9090')

@@ -112,9 +112,9 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     expect(model.requests[1]?.messages.slice(-2).map(({ content }) => content)).toEqual(['pushed', 'seen'])
   })
 
-  test('goes on when the answer comes before it has begun to wait', async () => {
-    const model = scriptedModel([calling('push'), { text: 'done' }])
-    under = await newEngine(database, model, { tools: [push], ask: ['push'] })
+  test('goes on when the answer comes before it has begun to wait, because another call of its reply was made', async () => {
+    const model = scriptedModel([calling('push', 'look'), { text: 'done' }])
+    under = await newEngine(database, model, { tools: [push, look], ask: ['push'] })
     const { store } = under.runtime
     under.engine.store = {
       ...store,

@@ -82,8 +82,10 @@ describe.each(databases)('events on %s', (database) => {
     const { session, turnId } = await append(now, { folder, label: 'main', draft })
     const [run] = await now.store.read((rows) => runsOf(rows, {}))
     const subject = `run:${run?.id}`
+    await now.store.write('step', (tx) =>
+      recordEvent(tx, { at: 1, kind: 'run.ended', subject, payload: {}, scope: null }),
+    )
     await now.store.write('step', async (tx) => {
-      await recordEvent(tx, { at: 1, kind: 'run.ended', subject, payload: {}, scope: null })
       await tx.run(tx.build.updateTable('events').set({ session_id: null, root_run_id: null }))
       const upgrade = migrations.find(({ id }) => id === 20)?.up(now.store.dialect.types) ?? []
       for (const sql of upgrade.filter((each) => each.startsWith('UPDATE events')))

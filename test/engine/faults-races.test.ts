@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { WorkerHandle } from '../../src/engine/run/active-run.ts'
 import { claimNext } from '../../src/engine/run/claim.ts'
+import type { WorkerHandle } from '../../src/engine/run/claimed-run.ts'
 import { executeRun } from '../../src/engine/run/loop.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'

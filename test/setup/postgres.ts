@@ -58,18 +58,18 @@ while read -r port; do
 done
 `
 
-const settings = [
-  '-c listen_addresses=127.0.0.1',
-  '-c max_connections=200',
-  // The server's files never outlive the run, so nothing is gained by forcing them to disk.
-  '-c fsync=off -c full_page_writes=off',
-].join(' ')
+const settings = ['-c listen_addresses=127.0.0.1', '-c max_connections=200'].join(' ')
+// The server's files never outlive the run, so nothing is gained by forcing them to disk, except to measure that.
+const onDisk = { durable: '', fast: ' -c fsync=off -c full_page_writes=off' }
 
 /** How long the path of a socket may be on Linux. */
 const maxSocketPath = 107
 
 /** Starts a private server, which ends with this process at the latest. */
-export async function startPostgres(parent = tmpdir()): Promise<{ url: string; stop: () => Promise<void> }> {
+export async function startPostgres(
+  parent = tmpdir(),
+  durability: keyof typeof onDisk = 'fast',
+): Promise<{ url: string; stop: () => Promise<void> }> {
   // A link on the PATH may lead to initdb alone; its sister programs are where it really is.
   const bin = dirname(realpathSync(findProgram('initdb') ?? ''))
   const user = serverUser()
@@ -78,7 +78,7 @@ export async function startPostgres(parent = tmpdir()): Promise<{ url: string; s
   const access = ['--username=postgres', '--auth=trust', '--no-sync']
   // Over a socket in the file system, a statement takes two thirds of the processor time that it takes over TCP.
   const hasSocket = Buffer.byteLength(join(directory, '.s.PGSQL.65535')) <= maxSocketPath
-  const words = `${settings} -c unix_socket_directories=${hasSocket ? directory : ''}`
+  const words = `${settings}${onDisk[durability]} -c unix_socket_directories=${hasSocket ? directory : ''}`
   const child = spawn('/bin/sh', ['-c', keeper, '-', bin, directory, words, ...access, ...textOptions(bin)], {
     ...user,
     cwd: directory,

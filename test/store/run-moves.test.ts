@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { isTerminal, newRun, type Run, type RunState, runMoves, runStates } from '../../src/domain/run.ts'
-import { assignRun, findRun, finishRun, insertRun, parkRun, requeueRun } from '../../src/store/rows/runs.ts'
+import { parkRun, requeueRun } from '../../src/store/rows/released-runs.ts'
+import { assignRun, findRun, finishRun, insertRun } from '../../src/store/rows/runs.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases, newTestRuntime } from '../setup/places.ts'
 

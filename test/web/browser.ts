@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { runInProcess } from '../cli/in-process.ts'
 import { cachedCode } from '../setup/built-heddle.ts'
 import { inTurn, today } from '../setup/long.ts'
 import { node } from '../setup/node.ts'
@@ -84,11 +85,9 @@ export async function startTestPage({ files = sampleFiles, model, fill }: TestPa
   const env = { ...cachedCode, PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: join(root, 'home') }
   const run = (...args: string[]) => spawn(node[0], [...node.slice(1), bin, ...args], { cwd: folder, env })
   const heddle = async (...args: string[]) => {
-    const child = run(...args)
-    child.stdin.end()
-    const [text, code] = await Promise.all([textOf(child), endOf(child)])
-    if (code !== 0 && args[0] !== 'ask') throw new Error(`heddle ${args.join(' ')}: ${text}`)
-    return text
+    const { code, out, err } = await runInProcess(args, { env, cwd: folder, input: '' })
+    if (code !== 0 && args[0] !== 'ask') throw new Error(`heddle ${args.join(' ')}: ${err}${out}`)
+    return `${err}${out}`
   }
   if (model !== undefined) {
     await heddle('init')
@@ -248,16 +247,6 @@ async function startDaemon(child: ChildProcess): Promise<{ child: ChildProcess; 
       })
   })
   return { child, url }
-}
-
-async function textOf(child: ChildProcess): Promise<string> {
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding('utf8').on('data', (piece: string) => {
-      text += piece
-    })
-  await endOf(child)
-  return text
 }
 
 function endOf(child: ChildProcess): Promise<number | null> {

@@ -95,6 +95,28 @@ describe('the other pages', () => {
   })
 })
 
+describe('another user', () => {
+  test('is offered the pages that the user may see, and signs out with nothing left behind', async () => {
+    await heddle.heddle('users', 'add', 'mia', '--role', 'public')
+    const [link = ''] = /http:.*/.exec(await heddle.heddle('open', '--user', 'mia', '--print')) ?? []
+    const page = await (await heddle.browser.newContext()).newPage()
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
+    const nav = page.getByRole('navigation', { name: 'Pages' })
+    expect(await nav.getByRole('listitem').allTextContents()).toEqual([
+      ...['Overview', 'Chat', 'Runs', 'Plans', 'Turns', 'Agents', 'Usage'],
+    ])
+    await nav.getByRole('link', { name: 'Chat' }).click()
+    await page.locator('#message').fill('not sent yet')
+    await nav.getByText('mia', { exact: true }).waitFor()
+    await nav.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You are not signed in').waitFor()
+    expect(await page.evaluate(() => Object.values({ ...localStorage }).join())).not.toContain('not sent yet')
+    expect((await page.request.get(`${heddle.url}/v1/me`)).status()).toBe(401)
+    await page.context().close()
+  })
+})
+
 describe('an agent', () => {
   test('is told with its file, tools, model and reasons, and with the runs that it made', async () => {
     const page = await heddle.open('/agents')

@@ -69,6 +69,19 @@ describe('the live stream', () => {
     await page.close()
   })
 
+  test('what was not loaded when the connection was lost opens by itself when it is back', async () => {
+    const page = await heddle.open('/s/lost')
+    await page.locator('#message').waitFor()
+    const cut = await heddle.stop()
+    await page.getByRole('link', { name: 'Usage' }).click()
+    await page.keyboard.press('Control+k')
+    await page.getByText(/Not connected since/).waitFor()
+    expect(await page.getByRole('link', { name: 'Usage' }).count()).toBe(1)
+    await cut.start()
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    await page.close()
+  })
+
   test('a session that was signed out elsewhere says so', async () => {
     const context = await heddle.context()
     const page = await context.newPage()

@@ -92,6 +92,7 @@ export async function withdrawQuestion(tx: Tx, engine: Engine, planId: number, r
     const run = await lockRun(tx, runId)
     if (run?.finishedAt === null)
       await recordAnswer(tx, engine, { id, run, by: run.principal }, { answer: 'no', reason })
+    tx.hint('runs')
   }
 }
 

@@ -9,9 +9,10 @@ import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
+import { parkClaim } from '../../store/rows/released-runs.ts'
 import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
 import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
-import { lastCall } from '../../store/rows/usage.ts'
+import { callsOfRun } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
@@ -19,7 +20,7 @@ import { withoutCalls, withUniqueCallIds } from '../model/model-messages.ts'
 import { type ModelInput, settingsFor } from '../model/model-request.ts'
 import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
-import type { Claimant, ClaimedRun } from './claimed-run.ts'
+import type { Claimant, ClaimedRun, WorkerHandle } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
 import { Journal, stepEventFields } from './context/journal.ts'
 import type { PathTurn } from './context/path-turn.ts'
@@ -51,20 +52,8 @@ interface RunStart {
   prompt: string
   notes: RunNotes
   calls: number
-}
-
-/** The worker, as far as an executing run needs it. */
-export interface WorkerHandle {
-  /** Aborts with a Stop when the run must end here. */
-  signal: AbortSignal
-  /** Executes a run that was claimed in a commit of this one. */
-  start(claimed: ClaimedRun): void
-  /** Whether, by this process's clock, other workers may soon consider it dead. */
-  leaseAtRisk(): boolean
-  /** The claimant for the follow-up run; undefined while this process takes no new work. */
-  claimant(): Claimant | undefined
-  /** Serialises changes to the same file across the runs of this process, so that none replaces content it has not read. */
-  fileQueue?: KeyedQueue
+  /** Costs of the calls of earlier claims. */
+  costs: CallSum[]
 }
 
 /** A claimed run while it executes here: its journal, its time, and the only way to write for it. */
@@ -89,26 +78,31 @@ export class ActiveRun implements RunHandle<Engine> {
   readonly #since: Millis
   #calls: number
   #reserved: number | undefined
-  #lastMade = 0
+  #lastMade: number
   readonly #costs: CallSum[] = []
+  /** The last call of earlier claims, and the costs of all of them. */
+  readonly #callsBefore: number
+  readonly #costsBefore: readonly CallSum[]
+  /** Whether an earlier claim left a reservation. */
+  readonly #mayHaveLeft: boolean
   /** The end of the last call, journalled here and not yet stored. */
   #held: Step | undefined
 
   /** Reads journal, context, prompt and notes. */
   static async open(engine: Engine, claimed: ClaimedRun, pool: WorkerHandle): Promise<ActiveRun> {
-    const { steps, calls } = await readProgress(engine, claimed)
+    const { steps, calls, costs } = await readProgress(engine, claimed)
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
     const prompt = storable(await engine.prompt(claimed))
     const label = labelOfRun(claimed, context, journal)
     const notes = await engine.moments.onStart(engine, claimed, prompt, label)
-    return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls }, pool)
+    return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls, costs }, pool)
   }
 
   private constructor(
     engine: Engine,
     claimed: ClaimedRun,
-    { journal, context, prompt, notes, calls }: RunStart,
+    { journal, context, prompt, notes, calls, costs }: RunStart,
     pool: WorkerHandle,
   ) {
     this.engine = engine
@@ -123,6 +117,10 @@ export class ActiveRun implements RunHandle<Engine> {
     this.#pool = pool
     this.#since = engine.clock.monotonic()
     this.#calls = calls
+    this.#callsBefore = claimed.run.epoch === 1 ? 0 : calls
+    this.#lastMade = this.#callsBefore
+    this.#costsBefore = costs
+    this.#mayHaveLeft = costs.some(({ state }) => state === 'reserved')
     this.#reserved = claimed.reserved
     this.tries = claimed.run.tries
   }
@@ -228,7 +226,7 @@ export class ActiveRun implements RunHandle<Engine> {
 
   /** Whether a call may be reserved that was not made. */
   get mayHaveReserved(): boolean {
-    return this.claimed.run.epoch > 1 || this.#lastMade < this.#calls
+    return this.#mayHaveLeft || this.#lastMade < this.#calls
   }
 
   /** The number of the next model call of this run, over all claims; its budget is reserved next. */
@@ -252,7 +250,8 @@ export class ActiveRun implements RunHandle<Engine> {
   get costSoFar(): Usage | undefined {
     const last = this.modelCall?.cost
     const costs = last ? [...this.#costs, callSum(last)] : this.#costs
-    return this.claimed.run.epoch === 1 && costs.length === this.#calls ? spendingOf(costs) : undefined
+    const isKnown = costs.length === this.#calls - this.#callsBefore && !this.#mayHaveLeft
+    return isKnown ? spendingOf([...this.#costsBefore, ...costs]) : undefined
   }
 
   /** Writes on behalf of this run; throws a Stop if another worker owns it now. */
@@ -314,7 +313,13 @@ export class ActiveRun implements RunHandle<Engine> {
     return owned
   }
 
-  /** The same for a run that makes progress; returns the run as it is stored now. */
+  /** Checks owner and epoch, and parks the run until the user answers. Undefined if that must not be; nothing is changed then. */
+  tryPark(tx: Tx): ReturnType<typeof parkClaim> {
+    tx.locking('runs')
+    return parkClaim(tx, this.claimed.claim, this.activeMs)
+  }
+
+  /** The same as `fence` for a run that makes progress; returns the run as it is stored now. */
   async fenceCaller(tx: Tx): Promise<Run> {
     tx.locking('runs')
     const run = await advanceCaller(tx, this.claimed.claim, this.activeMs)
@@ -333,16 +338,11 @@ export class ActiveRun implements RunHandle<Engine> {
     })
   }
 
-  /** Journals steps together with whatever else the body writes. `first` takes locks that come before the run's. */
-  async record(
-    steps: Step[],
-    body: (tx: Tx) => Promise<void> = async () => undefined,
-    first?: (tx: Tx) => Promise<unknown>,
-  ): Promise<void> {
+  /** Journals steps together with whatever else the body writes. */
+  async record(steps: Step[], body?: (tx: Tx) => Promise<void>): Promise<void> {
     await this.commit('step', async (tx) => {
-      await first?.(tx)
       await this.fence(tx, advanceRun)
-      await body(tx)
+      await body?.(tx)
       this.insert(tx, steps)
     })
     this.addSteps(steps)
@@ -383,11 +383,11 @@ export class ActiveRun implements RunHandle<Engine> {
 /** The steps that earlier claims of a run have journalled, and the number of its last model call. */
 async function readProgress({ store }: Engine, { run, reserved = 0 }: ClaimedRun) {
   // The first claim finds nothing but what it has reserved.
-  if (run.epoch === 1) return { steps: [], calls: reserved }
-  return store.read(async (rows) => ({
-    steps: await readSteps(rows, run.id),
-    calls: await lastCall(rows, run.id),
-  }))
+  if (run.epoch === 1) return { steps: [], calls: reserved, costs: [] }
+  return store.read(async (rows) => {
+    const [steps, { last, sums }] = await Promise.all([readSteps(rows, run.id), callsOfRun(rows, run.id)])
+    return { steps, calls: last, costs: sums }
+  })
 }
 
 /** Label of a run's conversation and of what it has done. */

@@ -49,31 +49,40 @@ async function notAnswered(
   itemId: string,
   stuck: Stuck | undefined,
 ): Promise<Answered> {
-  const { item, session, behind, usage } = await store.read(async (rows) => {
-    const item = await findItem(rows, itemId)
-    const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
-    const behind = item && session ? await waitingBehind(rows, { runId: item.runId, session }) : {}
-    const run = item?.runId ? await findRun(rows, item.runId) : undefined
-    return { item, session, behind, usage: run ? await spendingBy(rows, { rootRunId: run.rootRunId }) : spendingOf([]) }
-  })
-  if (!item || !session) throw notFound('input', itemId)
+  const { runId, session, behind, usage } = await store.read((rows) => stateOf(rows, itemId, stuck?.taken))
   return {
     ok: false,
     status: 'waiting',
     text: '',
     turnId: null,
     turns: [],
-    runId: item.runId,
-    session: session.label,
+    runId,
+    session,
     folder,
     model: { requested: null, actual: null },
     // What the request has cost so far.
     usage,
-    ...(item.runId === null && { itemId, ...behind }),
+    ...(runId === null && { itemId, ...behind }),
     ...(stuck?.until !== undefined && { until: new Date(stuck.until).toISOString() }),
     ...(stuck &&
       stuck.approvals.length > 0 && { approvals: stuck.approvals.map(({ id }) => id), questions: stuck.approvals }),
   }
+}
+
+/** The run that has an input, or what that waits for, and what its request has cost so far. */
+async function stateOf(rows: Reading, itemId: string, taken: Stuck['taken']) {
+  if (taken) {
+    const { run, session } = taken
+    return { runId: run.id, session, behind: {}, usage: await spendingBy(rows, { rootRunId: run.rootRunId }) }
+  }
+  const item = await findItem(rows, itemId)
+  const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
+  if (!item || !session) throw notFound('input', itemId)
+  const { runId } = item
+  const behind = await waitingBehind(rows, { runId, session })
+  const run = runId === null ? undefined : await findRun(rows, runId)
+  const usage = run ? await spendingBy(rows, { rootRunId: run.rootRunId }) : spendingOf([])
+  return { runId, session: session.label, behind, usage }
 }
 
 interface AnswerOutcome extends Pick<Answered, 'status' | 'error' | 'unstartedPlans'> {

@@ -1,4 +1,4 @@
-import type { Agent } from '../../domain/agent.ts'
+import { type Agent, builtInAgents } from '../../domain/agent.ts'
 import { type Decision, minHashLength } from '../../domain/approval.ts'
 import { partRefusal } from '../../domain/attachment.ts'
 import { UsageError } from '../../domain/errors.ts'
@@ -53,6 +53,8 @@ export function assertAgentUsable(name: string, agents: AgentLookup): void {
 
 /** Why the agent in `agent.default` cannot answer; undefined if it can. */
 export function defaultAgentProblem(name: string, agents: AgentLookup): UsageError | undefined {
+  // Asked for each input: those that are always there need no look at the folders of agents.
+  if (builtInAgents.some((agent) => agent.name === name)) return undefined
   const names = agents.names()
   if (names.includes(name)) return undefined
   const unusable = agents.unusable(name)

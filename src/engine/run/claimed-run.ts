@@ -11,6 +11,7 @@ import type { Claim } from '../../store/rows/runs.ts'
 import type { ChosenModel } from '../model/choose-model.ts'
 import type { AgentRole } from '../model/role.ts'
 import type { RunPolicies } from '../policies/run-policies.ts'
+import type { KeyedQueue } from './keyed-queue.ts'
 
 /** Limits of a run's profile. */
 export interface ProfileLimits {
@@ -74,4 +75,18 @@ export interface AfterRun {
 export interface Claimant {
   ownerId: string
   sessionId?: string
+}
+
+/** The worker, as far as an executing run needs it. */
+export interface WorkerHandle {
+  /** Aborts with a Stop when the run must end here. */
+  signal: AbortSignal
+  /** Executes a run that was claimed in a commit of this one. */
+  start(claimed: ClaimedRun): void
+  /** Whether, by this process's clock, other workers may soon consider it dead. */
+  leaseAtRisk(): boolean
+  /** The claimant for the follow-up run; undefined while this process takes no new work. */
+  claimant(): Claimant | undefined
+  /** Serialises changes to the same file across the runs of this process, so that none replaces content it has not read. */
+  fileQueue?: KeyedQueue
 }

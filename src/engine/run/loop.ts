@@ -5,21 +5,23 @@ import { type Ending, outcomeWord, type Step } from '../../domain/run.ts'
 import { canonicalToolName } from '../../domain/tools/tool-names.ts'
 import { dropBaseline } from '../../store/rows/approvals.ts'
 import { recordEvent } from '../../store/rows/events.ts'
-import { requeueRun } from '../../store/rows/runs.ts'
+import { requeueRun } from '../../store/rows/released-runs.ts'
+import { advanceRun } from '../../store/rows/runs.ts'
 import { settleUsage } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { mayRepeat, prepareCall, type ReadyCall } from '../../tools/call.ts'
 import type { ReceivedReply } from '../model/accept-reply.ts'
 import { freeId } from '../model/model-messages.ts'
 import type { Engine } from '../runtime.ts'
-import { ActiveRun, Stop, type WorkerHandle } from './active-run.ts'
-import { grantLapsed, putQuestion, readAnswers, waitForAnswers } from './approvals/await-approval.ts'
+import { ActiveRun, Stop } from './active-run.ts'
+import { grantLapsed, putQuestion, readAnswers, tellWaiting, waitForAnswers } from './approvals/await-approval.ts'
+import { dependsOnFolder } from './approvals/frozen-call.ts'
 import { limitRedirects } from './approvals/sinks.ts'
 import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triage-calls.ts'
 import { closeCalls } from './budget.ts'
 import { callWithTimeout, loopingReason, runConcurrently } from './calls/tool-execution.ts'
 import { endedStep, finishTransactional } from './calls/transactional-calls.ts'
-import type { AfterRun, ClaimedRun } from './claimed-run.ts'
+import type { AfterRun, ClaimedRun, WorkerHandle } from './claimed-run.ts'
 import { compactIfFull } from './context/compact.ts'
 import { type BegunStep, unknownOutcome } from './context/journal.ts'
 import { settle } from './settle.ts'
@@ -49,7 +51,8 @@ export async function executeRun(
         if (await engine.moments.beforeAnswer(run, received)) continue
         return await settle(run, endingOf(run, received), received)
       }
-      if ((await act(run, received)) === 'parked') return undefined
+      const acted = await act(run, received)
+      if (acted) return acted === 'parked' ? undefined : acted
     }
   } catch (error) {
     return stop(run, error).catch(ignoreFenced)
@@ -60,7 +63,7 @@ export async function executeRun(
  * Journals a reply with all its calls in one commit, then makes the allowed calls concurrently. Calls that need approval
  * come last: the run may have to park for them.
  */
-async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<'parked' | undefined> {
+async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<'parked' | AfterRun | undefined> {
   const calls = withUniqueIds(resolveToolNames(reply.calls, run.claimed.run.effectiveTools), run.journal.callIds)
   const { allowed, questions, refused } = await triageCalls(run, calls)
   const replyStep = run.journal.next('reply', {
@@ -73,12 +76,22 @@ async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<
   const looping = loopingReason(run, refused)
   const isFirstRefusal = run.journal.spawns.refused === 0 && refused.some(({ outcome }) => outcome.overLimit)
   const steps = [replyStep, ...beginCalls(run, calls, allowed, refused)]
-  await run.record(steps, async (tx) => {
+  const mustWait = questions.length > 0 && allowed.length === 0 && looping === undefined
+  const parked = await run.commit('step', async (tx) => {
+    // Nothing is left to do but to wait, unless a cancel was requested.
+    const parked = mustWait ? await run.tryPark(tx) : undefined
+    if (!parked) await run.fence(tx, advanceRun)
     await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, reply.usage)
-    for (const question of questions) await putQuestion(tx, run, question)
+    const asked: number[] = []
+    for (const question of questions) asked.push(await putQuestion(tx, run, question))
     if (isFirstRefusal) await emitLimit(tx, run)
+    run.insert(tx, steps)
+    if (parked) await tellWaiting(tx, run, { approvals: asked, ...parked })
+    return parked
   })
+  run.addSteps(steps)
   run.noteCost(reply.usage)
+  if (parked) return { next: undefined, isQueueEmpty: !parked.isAnyQueued }
   if (looping !== undefined)
     throw new HeddleError('looping', looping, 'ask in other words, or ask another model: -m NAME')
   await finishCalls(run, allowed)
@@ -106,8 +119,8 @@ async function finishPendingCalls(run: ActiveRun): Promise<'parked' | undefined>
       continue
     }
     await run.record(beginCalls(run, run.journal.pendingCalls, approved, refused), async (tx) => {
-      for (const { call } of [...approved, ...refused])
-        await dropBaseline(tx, { runId: run.claimed.run.id, callId: call.id })
+      const decided = [...approved.filter(dependsOnFolder), ...refused].map(({ call }) => call.id)
+      for (const callId of decided) await dropBaseline(tx, { runId: run.claimed.run.id, callId })
     })
     await finishCalls(run, approved)
   }

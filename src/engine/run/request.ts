@@ -30,6 +30,8 @@ export interface Stuck {
   approvals: { id: number; hash: string; tool: string; reason: string }[]
   /** When the request continues by itself, if the user postponed it. */
   until?: Millis
+  /** The run that took the input, if one has, and the label of its session. */
+  taken?: { run: Run; session: string }
 }
 
 /** A request that has not ended. */
@@ -88,9 +90,8 @@ async function follow(
   }
 }
 
-/** Open questions of a request, once it can do nothing else. */
+/** Open questions of a request that can do nothing else. */
 async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck> {
-  if (await hasActiveRun(rows, rootRunId)) return { approvals: [] }
   const open = await openApprovals(rows, { rootRunId })
   if (open.length > 0) return { approvals: open.map(({ id, hash, tool, reason }) => ({ id, hash, tool, reason })) }
   const parked = (await runsOf(rows, { rootRunId, live: true })).flatMap(({ wakeAt }) => wakeAt ?? [])
@@ -102,7 +103,8 @@ async function requestAhead(rows: Reading, sessionId: string, includeQuestions: 
   const ahead = await liveRunOf(rows, sessionId)
   if (!ahead) return { rootRunId: undefined, isTaken: false, approvals: [] }
   const { rootRunId } = ahead
-  const questions = includeQuestions ? await questionsOf(rows, rootRunId) : { approvals: [] }
+  const mayBeStuck = includeQuestions && !(await hasActiveRun(rows, rootRunId))
+  const questions = mayBeStuck ? await questionsOf(rows, rootRunId) : { approvals: [] }
   return { rootRunId, isTaken: false, ...questions }
 }
 
@@ -116,8 +118,9 @@ async function requestState(rows: Reading, itemId: string, includeQuestions: boo
   const { rootRunId } = run
   const open = { rootRunId, isTaken: true }
   if (turnId === null || input.isUnfinished) {
-    const mayBeStuck = includeQuestions && run.state !== 'running' && run.state !== 'queued'
-    return { ...open, ...(mayBeStuck ? await questionsOf(rows, rootRunId) : noQuestions) }
+    const mayBeStuck = includeQuestions && !input.isActive
+    const taken = { run, session: session.label }
+    return { ...open, taken, ...(mayBeStuck ? await questionsOf(rows, rootRunId) : noQuestions) }
   }
   const [answered, usage] = await Promise.all([answerOfRequest(rows, run), spendingBy(rows, { rootRunId })])
   const answer = answered?.answer ?? (await findTurn(rows, turnId))

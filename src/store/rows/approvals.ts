@@ -138,19 +138,18 @@ export async function reviseApproval(
   await tx.run(tx.build.updateTable('approvals').set(columns).where('id', '=', id).where('answer', 'is', null))
 }
 
-/** Answers an open approval; false when it was already answered. */
+/** Answers an open approval; false when it was already answered, or does not have this hash any more. */
 export async function answerApproval(
   tx: Tx,
   id: number,
-  answer: { answer: Answer; reason: string | null; at: Millis; by: string },
+  answer: { answer: Answer; reason: string | null; at: Millis; by: string; hash?: string },
 ): Promise<boolean> {
-  const changed = await tx.run(
-    tx.build
-      .updateTable('approvals')
-      .set({ answer: answer.answer, answer_reason: answer.reason, answered_at: answer.at, answered_by: answer.by })
-      .where('id', '=', id)
-      .where('answer', 'is', null),
-  )
+  const update = tx.build
+    .updateTable('approvals')
+    .set({ answer: answer.answer, answer_reason: answer.reason, answered_at: answer.at, answered_by: answer.by })
+    .where('id', '=', id)
+    .where('answer', 'is', null)
+  const changed = await tx.run(answer.hash === undefined ? update : update.where('hash', '=', answer.hash))
   return changed === 1
 }
 

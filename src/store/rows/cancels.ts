@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Run } from '../../domain/run.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
+import { requeueRun } from './released-runs.ts'
 import { runFrom } from './run-rows.ts'
-import { requeueRun } from './runs.ts'
 
 /** Sets the cancel reason of a run: from then on its children wake no session. */
 export async function setCancelReason(tx: Tx, id: string, reason: string): Promise<void> {

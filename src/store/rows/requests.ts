@@ -16,6 +16,8 @@ interface InputState {
   turnId: string | null
   /** Whether its request has a run that has not ended, or an unanswered input that wakes a session. */
   isUnfinished: boolean
+  /** Whether it has an unfinished run that does not wait for an approval or a budget. */
+  isActive: boolean
   hasPlans: boolean
 }
 
@@ -28,6 +30,7 @@ export async function findInputState(rows: Reading, itemId: string): Promise<Inp
       run: row.id === null ? undefined : runFrom(row as RunRow),
       turnId: row.consumed_by_turn,
       isUnfinished: row.is_unfinished === 1,
+      isActive: row.is_active === 1,
       hasPlans: row.has_plans === 1,
     }
   )
@@ -60,6 +63,7 @@ type StateRow = { [K in keyof RunRow]: RunRow[K] | null } & {
   label: string
   consumed_by_turn: string | null
   is_unfinished: number
+  is_active: number
   has_plans: number
 }
 
@@ -78,6 +82,9 @@ export async function countRetrying(rows: Reading, rootRunId: string): Promise<n
   return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
 }
 
+/** Condition on an unfinished run: it does not wait for an approval or a budget. */
+const isActive = sql<boolean>`(waiting_for IS NULL OR waiting_for NOT IN ('approval', 'budget'))`
+
 const state = statement((db, arg: { itemId: string }) =>
   raw<StateRow>(
     db,
@@ -88,6 +95,10 @@ const state = statement((db, arg: { itemId: string }) =>
                                  WHERE other.root_run_id = runs.root_run_id AND other.wake = 1
                                    AND other.consumed_by_turn IS NULL)
                     THEN 1 ELSE 0 END AS is_unfinished,
+               CASE WHEN EXISTS (SELECT 1 FROM runs AS other
+                                 WHERE other.root_run_id = runs.root_run_id AND other.finished_at IS NULL
+                                   AND (other.waiting_for IS NULL OR other.waiting_for NOT IN ('approval', 'budget')))
+                    THEN 1 ELSE 0 END AS is_active,
                CASE WHEN EXISTS (SELECT 1 FROM projects WHERE projects.root_run_id = runs.root_run_id)
                     THEN 1 ELSE 0 END AS has_plans
         FROM inbox AS input
@@ -123,7 +134,7 @@ const activeRun = statement((db, arg: { rootRunId: string }) =>
     .select('id')
     .where('root_run_id', '=', arg.rootRunId)
     .where('finished_at', 'is', null)
-    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), sql<boolean>`waiting_for NOT IN ('approval', 'budget')`]))
+    .where(isActive)
     .limit(sql.lit(1)),
 )
 

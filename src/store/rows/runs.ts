@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Label } from '../../domain/label.ts'
-import { type Outcome, type Run, type RunError, type RunState, statesBefore, type Wait } from '../../domain/run.ts'
+import { type Outcome, type Run, type RunError, type RunState, statesBefore } from '../../domain/run.ts'
 import type { Builder } from '../dialect.ts'
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement, statementOfRows } from '../statement.ts'
@@ -155,56 +155,19 @@ function endedRow(id: string, { state, error, activeMs, label, at }: RunFinish):
   }
 }
 
-/** Parks a run: it holds no slot and its timeout is paused until something wakes it. */
-export async function parkRun(
-  tx: Tx,
-  id: string,
-  { waitingFor, wakeAt = null, tries }: { waitingFor: Wait; wakeAt?: Millis | null; tries: number },
-): Promise<void> {
-  await move(
-    tx,
-    id,
-    'waiting',
-    tx.build
-      .updateTable('runs')
-      .set({ state: 'waiting', owner_id: null, waiting_for: waitingFor, wake_at: wakeAt, tries })
-      .where('id', '=', id)
-      .where('state', 'in', statesBefore('waiting')),
-  )
-  tx.hint('due')
-}
-
 /** Stores the number of tries of the current call, for the process that continues it. */
 export async function setTries(tx: Tx, id: string, tries: number): Promise<void> {
   await tx.run(tx.build.updateTable('runs').set({ tries }).where('id', '=', id))
 }
 
-/** Returns a run to its place in the queue. */
-export async function requeueRun(tx: Tx, id: string, crash?: Pick<Run, 'crashes' | 'crashesAlone'>): Promise<void> {
-  await move(
-    tx,
-    id,
-    'queued',
-    tx.build
-      .updateTable('runs')
-      .set({
-        state: 'queued',
-        owner_id: null,
-        waiting_for: null,
-        wake_at: null,
-        ...(crash && { crashes: crash.crashes, crashes_alone: crash.crashesAlone }),
-      })
-      .where('id', '=', id)
-      .where('state', 'in', statesBefore('queued')),
-  )
-  // It may have a deadline, which its owner has watched so far.
-  tx.hint('due')
-}
-
 /** Changes a run's state. The query finds the run only in a state from which that is legal. */
 async function move(tx: Tx, id: string, next: RunState, query: Query<unknown>): Promise<void> {
-  if ((await tx.run(query)) !== 1)
-    throw new TransactionMisuse(`run ${id} cannot change to ${next} from its current state`)
+  if ((await tx.run(query)) !== 1) throw illegalMove(id, next)
+}
+
+/** The error of a move that a run's state does not allow. */
+export function illegalMove(id: string, next: RunState): TransactionMisuse {
+  return new TransactionMisuse(`run ${id} cannot change to ${next} from its current state`)
 }
 
 export async function runsOf(
@@ -358,6 +321,10 @@ const end = (db: Builder, arg: EndedRow) =>
     })
     .where('id', '=', arg.id)
 
+/** 1 if any run is queued. */
+export const anyQueued = sql<number>`CASE WHEN EXISTS (SELECT 1 FROM runs AS other WHERE other.state = 'queued')
+                                          THEN 1 ELSE 0 END`
+
 const finishAs = (outcome: Outcome) =>
   statement((db, arg: EndedRow) => end(db, arg).where('state', 'in', statesBefore(outcome)))
 
@@ -368,9 +335,7 @@ const finishClaimed = statement((db, arg: EndedRow & { ownerId: string; epoch: n
     .where('epoch', '=', arg.epoch)
     .returning('cancel_reason')
     .returning([
-      sql<number>`CASE WHEN EXISTS (SELECT 1 FROM runs AS other WHERE other.state = 'queued') THEN 1 ELSE 0 END`.as(
-        'queued',
-      ),
+      anyQueued.as('queued'),
       sql<number>`CASE WHEN EXISTS (SELECT 1 FROM cron_fires WHERE cron_fires.root_run_id = runs.root_run_id
                                       AND cron_fires.status IS NULL) THEN 1 ELSE 0 END`.as('fires'),
     ]),

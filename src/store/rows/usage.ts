@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
-import { type CostState, type Spending, spendingOf } from '../../domain/spending.ts'
+import { type CallSum, type CostState, type Spending, spendingOf } from '../../domain/spending.ts'
 import type { Usage } from '../../domain/turn.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
@@ -123,14 +123,11 @@ export async function reservedNow(
   return { steps: Number(calls), tokens: Number(input) + Number(output), costUsd: cost }
 }
 
-/** Number of the last call of a run; 0 if it made none. */
-export async function lastCall(rows: Reading, runId: string): Promise<number> {
-  return (await rows.first(last({ runId })))?.call ?? 0
+/** The calls of a run: their sums, and the number of the last one; 0 if it made none. */
+export async function callsOfRun(rows: Reading, runId: string): Promise<{ sums: CallSum[]; last: number }> {
+  const found = await rows.all(byRunWithLast({ runId }))
+  return { sums: found, last: Math.max(0, ...found.map(({ last }) => last)) }
 }
-
-const last = statement((db, arg: { runId: string }) =>
-  raw<{ call: number }>(db, sql`SELECT coalesce(max(call), 0) AS call FROM usage WHERE run_id = ${arg.runId}`),
-)
 
 const dayLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.dayLock))
 
@@ -165,7 +162,11 @@ export const callSums = (db: Builder) =>
       sql<number>`coalesce(sum(cost_usd * price_assumed), 0)`.as('assumed'),
     ])
 const byRequest = statement((db, arg: { rootRunId: string }) => callSums(db).where('root_run_id', '=', arg.rootRunId))
-const byRun = statement((db, arg: { runId: string }) => callSums(db).where('run_id', '=', arg.runId))
+const ofRun = (db: Builder, arg: { runId: string }) => callSums(db).where('run_id', '=', arg.runId)
+const byRun = statement(ofRun)
+const byRunWithLast = statement((db, arg: { runId: string }) =>
+  ofRun(db, arg).select(sql<number>`max(call)`.as('last')),
+)
 // Covered by an index: it runs before each call that costs money.
 const bySince = statement((db, arg: { since: number }) =>
   db.selectFrom('usage').select(sql<number>`coalesce(sum(cost_usd), 0)`.as('cost')).where('at', '>=', arg.since),

@@ -1,7 +1,9 @@
-import { rmSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { undo } from '../../../src/engine/files/undo.ts'
+import { lookAtFile } from '../../../src/engine/search/index-files.ts'
+import { filesToLookAt } from '../../../src/store/rows/search/written-files.ts'
 import { databases } from '../../setup/places.ts'
 import { edit, type Hands, newHands, planned, read, write } from '../hands.ts'
 import { finder } from './finder.ts'
@@ -36,6 +38,21 @@ describe.each(databases)('search in files that agents wrote on %s', (database) =
     put('notes/plan.md', '# Plan\n\nIt listens on 9000, says the user.\n')
     expect(await search.refs('8443', files)).toEqual([])
     expect(await search.found('9000', files)).toEqual(['Plan: It listens on [9000], says the user.'])
+  })
+
+  test('a file whose age is no multiple of ten milliseconds is looked at again, too', async () => {
+    const { ask, engine, folder } = await open({ go: [[write('a.txt', 'crimson')]] })
+    await ask('go')
+    const age = 123_457
+    const now = Math.trunc(statSync(join(folder, 'a.txt')).ctimeMs) + age
+    const { store, protect } = engine
+    const clock = { ...engine.clock, now: () => now }
+    const [file] = await store.read((rows) => filesToLookAt(rows, now, 10))
+    if (!file) throw new Error('no file is to be looked at')
+    await lookAtFile({ store, clock, protect }, file, async () => undefined)
+    const looks = (at: number) => store.read((rows) => filesToLookAt(rows, Math.round(at), 10))
+    expect(await looks(now + age / 10 - 2)).toEqual([])
+    expect(await looks(now + age / 10 + 2)).toHaveLength(1)
   })
 
   test('a file that is changed, undone or removed is found by what it says then, and never by what it said', async () => {

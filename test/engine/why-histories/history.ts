@@ -106,13 +106,13 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     else files.delete(path)
     if (file) recorded.set(path, file)
   }
-  /** What nobody saw between two equal contents cannot be told from nothing. */
+  /** A line that a hand put back between two records cannot be told from one that stayed. */
   const becomeByHand = (path: string, file: TrueFile) => {
     const last = recorded.get(path)
-    const isSame = last && textOf(last) === textOf(file)
-    const lines = file.lines.map((line, at) =>
-      isSame ? { ...line, authors: new Set([...line.authors, ...(last.lines[at]?.authors ?? [])]) } : line,
-    )
+    const texts = file.lines.map(({ text }) => text)
+    const seen = last ? observe(last.lines, goBack(last.lines, texts), hand) : []
+    const runs = (at: number) => [...(seen[at]?.authors ?? [])].filter((each) => each !== hand)
+    const lines = file.lines.map((line, at) => ({ ...line, authors: new Set([...line.authors, ...runs(at)]) }))
     become(path, { ...file, lines })
     if (last) recorded.set(path, last)
     else recorded.delete(path)

@@ -12,6 +12,13 @@ export function useMe(): Me {
   return me
 }
 
+const ranks: readonly Me['rank'][] = ['public', 'operator', 'admin', 'owner']
+
+/** Whether a user has this rank or a higher one. What the page leaves out, Heddle refuses as well. */
+export function hasRank({ rank }: Pick<Me, 'rank'>, least: Me['rank']): boolean {
+  return ranks.indexOf(rank) >= ranks.indexOf(least)
+}
+
 /** Exchanges the code of a one-time link, if the address has one, and asks who is signed in. */
 export async function signIn(): Promise<Me> {
   const code = window.location.hash.slice(1)

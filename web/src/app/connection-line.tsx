@@ -28,7 +28,10 @@ export function ConnectionLine(): ReactNode {
   if (connection.state !== 'lost' || !isLong) return null
   return (
     <div className={styles['line']} role="status">
-      <p>Not connected since {formatTime(connection.since)}. What you type is kept.</p>
+      <p>
+        Not connected since {formatTime(connection.since)}. What you type is kept. If Heddle was stopped, start it with{' '}
+        <code>heddle up</code>; if it has another address now, <code>heddle open</code> leads there.
+      </p>
     </div>
   )
 }

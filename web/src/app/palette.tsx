@@ -1,12 +1,13 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
 import { useLocation } from 'wouter'
+import { useMe } from '../api/me.ts'
 import { useSessions } from '../api/queries.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { EmptyState } from '../parts/notice.tsx'
 import { pageOf } from '../text/references.ts'
 import styles from './palette.module.css'
 import { setPalette, usePalette } from './palette-state.ts'
-import { routeEntries } from './routes.ts'
+import { navEntriesOf } from './routes.ts'
 
 interface Place {
   label: string
@@ -87,9 +88,7 @@ function Places({ typed }: { typed: string }): ReactNode {
 
 function usePlaces(typed: string): Place[] {
   const { data: sessions = [] } = useSessions()
-  const pages = routeEntries.flatMap(({ nav }) =>
-    nav ? [{ label: nav.label, hint: `g ${nav.key}`, href: nav.href }] : [],
-  )
+  const pages = navEntriesOf(useMe()).map(({ label, key, href }) => ({ label, hint: `g ${key}`, href }))
   const named = pageOf(typed.trim())
   return [
     ...(named === undefined ? [] : [{ label: typed.trim(), hint: 'reference', href: named }]),

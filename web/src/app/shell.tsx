@@ -2,19 +2,18 @@ import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react
 import { Link, useLocation } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { useStatus } from '../api/queries.ts'
+import { post } from '../api/request.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { useKeys } from '../parts/keys.ts'
+import { Failure } from '../parts/notice.tsx'
+import { withoutBidi } from '../text/safe-text.ts'
 import { ConnectionLine } from './connection-line.tsx'
 import { FolderMenu } from './folder-menu.tsx'
 import { KeyHelp } from './key-help.tsx'
 import { Palette } from './palette.tsx'
 import { openPalette } from './palette-state.ts'
-import { type RouteEntry, routeEntries } from './routes.ts'
+import { type NavEntry, navEntriesOf } from './routes.ts'
 import styles from './shell.module.css'
-
-type NavEntry = NonNullable<RouteEntry['nav']>
-
-const entries: NavEntry[] = routeEntries.flatMap(({ nav }) => (nav ? [nav] : []))
 
 /** What is around every screen: the navigation, the palette, the keys, and the state of the connection. */
 export function Shell({ children }: { children: ReactNode }): ReactNode {
@@ -36,14 +35,15 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
 }
 
 function SideNav(): ReactNode {
-  const { model } = useMe()
+  const me = useMe()
+  const { model } = me
   return (
     <nav className={styles['nav']} aria-label="Pages">
       <Link href="/" className={styles['name']}>
         <img src="/icon.svg" alt="" width="16" height="16" /> heddle
       </Link>
       <FolderMenu />
-      <NavLinks entries={entries} />
+      <NavLinks entries={navEntriesOf(me)} />
       <button type="button" className={styles['go']} onClick={() => openPalette()}>
         Go to… <kbd>Ctrl K</kbd>
       </button>
@@ -52,8 +52,32 @@ function SideNav(): ReactNode {
           <strong>Rehearsal.</strong> A script answers, no model is asked. Add one with <code>heddle models add</code>.
         </p>
       )}
+      <Account />
     </nav>
   )
+}
+
+/** Who is signed in, and the way out. */
+function Account(): ReactNode {
+  const { principal } = useMe()
+  const [error, setError] = useState<unknown>()
+  const signOut = () => void post('/v1/sign-out').then(leave, setError)
+  return (
+    <div className={styles['account']}>
+      <span>{withoutBidi(principal.replace(/^user:/, ''))}</span>
+      <button type="button" onClick={signOut}>
+        Sign out
+      </button>
+      {error !== undefined && <Failure error={error} />}
+    </div>
+  )
+}
+
+/** What was typed and not sent is for no other user of this browser. */
+function leave(): void {
+  localStorage.clear()
+  sessionStorage.clear()
+  window.location.assign('/')
 }
 
 function NavLinks({ entries: shown, onGo }: { entries: NavEntry[]; onGo?: () => void }): ReactNode {
@@ -86,6 +110,7 @@ function NavLinks({ entries: shown, onGo }: { entries: NavEntry[]; onGo?: () => 
 
 function TabBar(): ReactNode {
   const [isMoreOpen, setMoreOpen] = useState(false)
+  const entries = navEntriesOf(useMe())
   const tabs = entries.filter(({ isTab }) => isTab).slice(0, 4)
   const others = entries.filter((entry) => !tabs.includes(entry))
   return (
@@ -106,6 +131,7 @@ function TabBar(): ReactNode {
         >
           Go to…
         </button>
+        <Account />
       </Dialog>
     </nav>
   )
@@ -118,12 +144,13 @@ function isAt(location: string, href: string): boolean {
 
 function useShellKeys(openHelp: () => void): void {
   const [, navigate] = useLocation()
+  const me = useMe()
   const bound = useMemo(
     () => [
-      ...entries.map(({ key, label, href }) => ({ keys: `g ${key}`, does: label, run: () => navigate(href) })),
+      ...navEntriesOf(me).map(({ key, label, href }) => ({ keys: `g ${key}`, does: label, run: () => navigate(href) })),
       { keys: '?', does: 'Show all keys', run: openHelp },
     ],
-    [navigate, openHelp],
+    [me, navigate, openHelp],
   )
   useKeys(bound)
   useEffect(() => {

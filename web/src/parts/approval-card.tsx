@@ -2,7 +2,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { post, RequestError } from '../api/request.ts'
 import type { Approval, Decision } from '../api/wire.ts'
-import { ExactText } from '../text/exact-text.tsx'
 import { PlainWords } from '../text/plain-words.tsx'
 import { withoutBidi } from '../text/safe-text.ts'
 import { Ago } from './ago.tsx'
@@ -28,7 +27,7 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
   const { id, agent, tool, change, facts, reason, sources, trusted, request, requestSession } = approval
   const [isRefusing, setRefusing] = useState(false)
   const answer = useAnswer(approval, onAnswered)
-  const isSettled = useSettled()
+  const isSettled = useSettled(approval.hash)
   const size = sizeOfChange(change)
   return (
     <article className={styles['card']} aria-label={`Approval ${id}`}>
@@ -49,9 +48,7 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
       <Facts>
         {facts.map(({ name, value }) => (
           <Fact key={name} name={name}>
-            <span className={styles['fact']}>
-              <ExactText text={value} />
-            </span>
+            <PlainWords text={value} />
           </Fact>
         ))}
         <Fact name="why">

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
 import { kindsOf, type LineKind } from '../text/diff-lines.ts'
-import { ExactText } from '../text/exact-text.tsx'
+import { withoutBidi } from '../text/safe-text.ts'
 import styles from './change-view.module.css'
 
-/** A unified diff line by line, or any other text as it is. Nothing of it is hidden: an answer counts for all of it. */
+/** A unified diff line by line, or any other text as it is. */
 export function ChangeView({ change }: { change: string }): ReactNode {
-  const lines = change.split('\n')
+  const lines = withoutBidi(change).split('\n')
   const kinds = kindsOf(lines)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keyboard
@@ -13,7 +13,7 @@ export function ChangeView({ change }: { change: string }): ReactNode {
       {lines.map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text have no other name
         <span key={at} className={styles[kinds[at] ?? 'same']}>
-          <ExactText text={line} />
+          {line}
           {'\n'}
         </span>
       ))}

@@ -1,7 +1,8 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import type { DialogProps } from './base-dialog.tsx'
+import { loadPart } from './load-part.ts'
 
-const BaseDialog = lazy(() => import('./base-dialog.tsx'))
+const BaseDialog = lazy(() => loadPart(() => import('./base-dialog.tsx')))
 
 /**
  * A window over the page. Escape and a click beside it close it, and the focus goes back to where it was. It is loaded when

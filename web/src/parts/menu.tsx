@@ -1,8 +1,9 @@
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { MenuProps } from './base-menu.tsx'
 import { buttonLook } from './button.tsx'
+import { loadPart } from './load-part.ts'
 
-const BaseMenu = lazy(() => import('./base-menu.tsx'))
+const BaseMenu = lazy(() => loadPart(() => import('./base-menu.tsx')))
 
 /** A button that opens a list of things to do. What opens it is loaded after the page is drawn. */
 export function Menu(props: MenuProps): ReactNode {

@@ -6,11 +6,12 @@ const settleTime = 500
 const places = new Set<() => void>()
 
 /**
- * Whether what uses this has stood still for a moment: false for a while after it, or another that uses it, came or went. The
- * second of two clicks, meant for what was there before, then has no effect on what moved to its place.
+ * Whether what uses this has stood still for a moment: false for a while after its version changed, and after it or another
+ * that uses it came or went. A click that was meant for what was there before then has no effect on what took its place.
  */
-export function useSettled(): boolean {
+export function useSettled(version: unknown): boolean {
   const [isSettled, setSettled] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another version is another thing to look at
   useLayoutEffect(() => {
     let timer: number | undefined
     const wait = () => {
@@ -25,6 +26,6 @@ export function useSettled(): boolean {
       places.delete(wait)
       for (const each of places) each()
     }
-  }, [])
+  }, [version])
   return isSettled
 }

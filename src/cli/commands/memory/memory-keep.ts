@@ -157,7 +157,7 @@ function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'
   return [
     ...(cited === null ? [] : [`  told in ${cited}, which no session begins with any more`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
-    '  turns are not changed',
+    '  turns are not changed: a session in which it was said goes on to see it',
   ]
 }
 

@@ -3,15 +3,19 @@ import { visible } from '../../../domain/text/visible.ts'
 import type { ToolOutcome } from '../../../domain/tools/tool.ts'
 import { approvalsOf, askAgain, insertApproval, lapseGrant, revokeGrantsOf } from '../../../store/rows/approvals.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
-import { parkRun } from '../../../store/rows/runs.ts'
+import { parkRun } from '../../../store/rows/released-runs.ts'
 import type { Tx } from '../../../store/store.ts'
 import { prepareCall, type ReadyCall, toErrorOutcome } from '../../../tools/call.ts'
 import type { ActiveRun } from '../active-run.ts'
-import { changesSinceApproval, type FrozenCall } from './frozen-call.ts'
+import { changesSinceApproval, dependsOnFolder, type FrozenCall } from './frozen-call.ts'
 import type { CallQuestion, RefusedCall } from './triage-calls.ts'
 
-/** Stores a question to the user in the commit that journals the reply it came with. */
-export async function putQuestion(tx: Tx, run: ActiveRun, { ready, lapsed, ...question }: CallQuestion): Promise<void> {
+/** Stores a question to the user in the commit that journals the reply it came with; returns its id. */
+export async function putQuestion(
+  tx: Tx,
+  run: ActiveRun,
+  { ready, lapsed, ...question }: CallQuestion,
+): Promise<number> {
   const { engine, claimed, label } = run
   const askedAt = engine.clock.now()
   const { id: callId, name: tool, input } = ready.call
@@ -23,6 +27,7 @@ export async function putQuestion(tx: Tx, run: ActiveRun, { ready, lapsed, ...qu
     await recordEvent(tx, { at: askedAt, ...event })
   }
   await emitAsked(tx, run, { id, tool })
+  return id
 }
 
 function emitAsked(tx: Tx, { engine, claimed }: ActiveRun, { id, tool }: { id: number; tool: string }): Promise<void> {
@@ -97,26 +102,31 @@ async function reopenQuestion(
   })
 }
 
-function dependsOnFolder({ tool }: ReadyCall): boolean {
-  return tool.effect !== 'transactional' && tool.changedSince !== undefined
-}
-
 /** Parks the run until the user answers. False if an answer arrived meanwhile. */
 export function waitForAnswers(run: ActiveRun): Promise<boolean> {
-  const { engine, claimed, journal } = run
+  const { claimed, journal } = run
   return run.park(async (tx) => {
     const waiting = new Set(journal.pendingCalls.map(({ id }) => id))
     const approvals = (await approvalsOf(tx, claimed.run.id)).filter(({ callId }) => waiting.has(callId))
     if (approvals.some(({ answer }) => answer !== null)) return false
     await parkRun(tx, claimed.run.id, { waitingFor: 'approval', tries: run.tries })
-    const payload = { for: 'approval', approvals: approvals.map(({ id }) => id) }
-    const parked = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
-    await recordEvent(tx, { at: engine.clock.now(), ...parked, payload })
-    tx.hint('runs')
-    // The client that waits for this request may have to show the question.
-    tx.hint(`ended:${claimed.run.rootRunId}`)
+    await tellWaiting(tx, run, { approvals: approvals.map(({ id }) => id) })
     return true
   })
+}
+
+/** Tells clients that a run waits for these approvals, and workers that it has left its slot. */
+export async function tellWaiting(
+  tx: Tx,
+  { engine, claimed: { run } }: ActiveRun,
+  { approvals, isAnyQueued = true }: { approvals: number[]; isAnyQueued?: boolean },
+): Promise<void> {
+  const payload = { for: 'approval', approvals }
+  const parked = { kind: 'run.waiting' as const, subject: `run:${run.id}`, scope: run }
+  await recordEvent(tx, { at: engine.clock.now(), ...parked, payload })
+  if (isAnyQueued) tx.hint('runs')
+  // The client that waits for this request may have to show the question.
+  tx.hint(`ended:${run.rootRunId}`)
 }
 
 function denial(reason: string | null, remedy = 'do not try this again in another way'): ToolOutcome {

@@ -2,47 +2,68 @@ import { ownerText } from '../../../domain/access/principal.ts'
 import { type Approval, budgetTool, type Decision, minHashLength, type Scope } from '../../../domain/approval.ts'
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
 import type { Run } from '../../../domain/run.ts'
+import type { Session } from '../../../domain/session.ts'
 import { nextDay } from '../../../domain/spending.ts'
 import { answerApproval, findApproval, insertGrant } from '../../../store/rows/approvals.ts'
 import { type BudgetQuestion, budgetQuestions, isSameBudget } from '../../../store/rows/budget-questions.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
-import { findRun, lockRun, parkRun, requeueRun } from '../../../store/rows/runs.ts'
+import { parkRun, requeueRun } from '../../../store/rows/released-runs.ts'
+import { findRun, lockRun } from '../../../store/rows/runs.ts'
 import type { Tx } from '../../../store/store.ts'
-import type { Runtime } from '../../runtime.ts'
+import type { Engine, Runtime } from '../../runtime.ts'
 import { notFound } from '../../turns/route.ts'
+import { claimAtOnce } from '../claim.ts'
+import type { Claimant, ClaimedRun } from '../claimed-run.ts'
 import { lockRunWithSessions } from '../worker/recover.ts'
 import { agentOf } from './grants.ts'
 import { scopesOf } from './scopes.ts'
 
-/** Records a decision about a pending call and requeues its run. `by` is the text form of the principal who decides. */
+interface DecisionOptions {
+  /** Text form of the principal who decides; the owner by default. */
+  by?: string
+  /** The worker of this process: it claims the run in the commit that requeues it. */
+  worker?: { engine: Engine; claimant: Claimant }
+}
+
+/** An approval that was answered, with its run, that run's session, and the root run of its request. */
+interface DecidedApproval {
+  approval: Approval
+  run: Run
+  root: Run
+  session: Session
+  /** The run, if it was claimed in the same commit: the caller must start it. */
+  claimed?: ClaimedRun
+}
+
+/** Records a decision about a pending call and requeues its run. */
 export async function decide(
   runtime: Runtime,
   id: number,
   decision: Decision,
-  by = ownerText,
-): Promise<{ approval: Approval; run: Run }> {
+  { by = ownerText, worker }: DecisionOptions = {},
+): Promise<DecidedApproval> {
   const { approval, known, root } = await runtime.store.read(async (rows) => {
     const approval = await findApproval(rows, id)
     const known = approval && (await findRun(rows, approval.runId))
-    return { approval, known, root: known && (await findRun(rows, known.rootRunId)) }
+    const isRoot = known?.rootRunId === known?.id
+    return { approval, known, root: isRoot ? known : await findRun(rows, known?.rootRunId ?? '') }
   })
   if (!approval || !known) throw notFound('approval', String(id))
   const at = runtime.clock.now()
-  await runtime.store.write('approve', async (tx) => {
+  // A no holds even if the call has changed since; a yes must match what was shown.
+  const hash = decision.answer === 'no' ? undefined : approval.hash
+  const { session, claimed } = await runtime.store.write('approve', async (tx) => {
     const found = await lockRunWithSessions(tx, known)
     if (!found || found.run.finishedAt !== null) throw runEnded(known)
-    // A no holds even if the call has changed since; a yes must match what was shown.
-    const now = await findApproval(tx, id)
-    if (now?.answer) throw answeredBefore(approval)
-    if (decision.answer !== 'no' && decision.hash !== undefined && !isHashOf(now, decision.hash))
-      throw changedMeanwhile(approval)
-    if (decision.answer !== 'no' && !scopesOf(approval).includes(decision.answer))
-      throw decision.answer === 'tomorrow' ? notTomorrow(approval) : scopeNotOffered(approval, decision.answer)
-    if (!(await recordAnswer(tx, runtime, { id, run: found.run, by }, decision))) throw answeredBefore(approval)
+    const { run } = found
+    const isStored =
+      isValid(approval, decision) &&
+      (await recordAnswer(tx, runtime, { id, run, by, ...(hash !== undefined && { hash }) }, decision))
+    if (!isStored) throw refusal(approval, await findApproval(tx, id), decision)
     if (approval.tool === budgetTool) await answerSameBudget(tx, runtime, { ...approval, answeredBy: by }, decision)
-    if ((decision.answer === 'session' || decision.answer === 'agent') && now?.coverage)
+    if ((decision.answer === 'session' || decision.answer === 'agent') && approval.coverage)
       await insertGrant(tx, {
-        ...now.coverage,
+        ...approval.coverage,
         scope: decision.answer,
         // The user's own session, not the agent's: the grant holds for all agents of its requests.
         sessionId: decision.answer === 'session' ? (root?.sessionId ?? found.session.id) : null,
@@ -51,6 +72,11 @@ export async function decide(
         createdAt: at,
         grantedBy: by,
       })
+    // Several runs may wait for the same budget: they are claimed in their order.
+    const isOne = run.waitingFor === 'approval'
+    const look = isOne && worker ? await claimAtOnce(tx, worker.engine, worker.claimant, requeued(found)) : undefined
+    if (!look?.claimed) tx.hint('runs')
+    return { session: found.session, claimed: look?.claimed }
   })
   return {
     approval: {
@@ -61,7 +87,29 @@ export async function decide(
       answeredBy: by,
     },
     run: known,
+    root: root ?? known,
+    session,
+    ...(claimed && { claimed }),
   }
+}
+
+/** Whether the answer is one that the question offers, about what was shown. */
+function isValid(approval: Approval | undefined, { answer, hash }: Decision): boolean {
+  if (answer === 'no') return true
+  const isShown = hash === undefined || isHashOf(approval, hash)
+  return isShown && approval !== undefined && scopesOf(approval).includes(answer)
+}
+
+/** Why an answer is not taken; `now` is the question as it is stored. */
+function refusal(shown: Approval, now: Approval | undefined, { answer, hash }: Decision): Error {
+  if (now?.answer) return answeredBefore(shown)
+  const isChanged = now?.hash !== shown.hash || (hash !== undefined && !isHashOf(now, hash))
+  if (answer === 'no' || isChanged) return changedMeanwhile(shown)
+  return answer === 'tomorrow' ? notTomorrow(shown) : scopeNotOffered(shown, answer)
+}
+
+function requeued({ run, session }: { run: Run; session: Session }) {
+  return { sessions: [session], queued: { ...run, state: 'queued' as const, waitingFor: null, wakeAt: null } }
 }
 
 /** Applies one answer to all runs that wait for the same budget. */
@@ -80,24 +128,27 @@ function isHashOf(approval: Approval | undefined, prefix: string): boolean {
   return prefix.length >= minHashLength && approval?.hash.startsWith(prefix) === true
 }
 
-/** Stores an answer and requeues the run that waits for it; false if it was answered before. The run must be locked. */
+/**
+ * Stores an answer and requeues the run that waits for it; false if it was answered before, or has another hash. The run must
+ * be locked; the caller tells workers of it.
+ */
 export async function recordAnswer(
   tx: Tx,
   { clock }: Runtime,
-  { id, run, by }: { id: number; run: Run; by: string },
+  { id, run, by, hash }: { id: number; run: Run; by: string; hash?: string },
   decision: Decision,
 ): Promise<boolean> {
   const at = clock.now()
   // 'tomorrow' is stored as a yes that raises no limit.
   const answer = decision.answer === 'tomorrow' ? 'once' : decision.answer
   const reason = decision.answer === 'tomorrow' ? decision.answer : decision.reason
-  if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at, by }))) return false
+  if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at, by, ...(hash !== undefined && { hash }) })))
+    return false
   const payload = { run: run.id, answer }
   await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload, scope: run })
   if (decision.answer === 'tomorrow')
     await parkRun(tx, run.id, { waitingFor: 'budget', wakeAt: nextDay(at), tries: run.tries })
   else if (run.waitingFor === 'approval' || run.waitingFor === 'budget') await requeueRun(tx, run.id)
-  tx.hint('runs')
   return true
 }
 

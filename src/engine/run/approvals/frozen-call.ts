@@ -63,12 +63,17 @@ export async function changesSinceApproval(
   const now = await freezeCall(run, ready, approval.label)
   const hash = approval.isAskedAgain ? now.hashAgain : now.hash
   const changed = hash === approval.hash ? [] : ['what it would do, or where']
-  const baseline = await store.read((rows) => baselineOf(rows, approval.id))
+  const baseline = dependsOnFolder(ready) ? await store.read((rows) => baselineOf(rows, approval.id)) : null
   if (baseline !== null) {
     const own = await ownChanges(run, now.coverage.folder, approval.askedAt)
     changed.push(...(await changedSincePreview(ready, baseline, run.contextOf(ready.call.id), own)))
   }
   return { changed, now }
+}
+
+/** Whether a call is compared with the folder's files as they were when it was approved. */
+export function dependsOnFolder({ tool }: ReadyCall): boolean {
+  return tool.effect !== 'transactional' && tool.changedSince !== undefined
 }
 
 /** Files that this request itself has changed in a folder since then. */

@@ -36,7 +36,7 @@ export function grantFor(
 ): Promise<GrantCheck> {
   const { run, session, actor } = claimed
   return engine.store.read(async (rows) => {
-    const root = await findRun(rows, run.rootRunId)
+    const root = run.rootRunId === run.id ? run : await findRun(rows, run.rootRunId)
     const sessionIds = [session.id, ...(root?.sessionId ? [root.sessionId] : [])]
     const agent = agentOf(run, actor.persona?.id ?? null)
     const applies = (grant: Grant) =>

@@ -1,6 +1,8 @@
+import type { Decision } from '../../../domain/approval.ts'
 import { countRunning, queuedLanes } from '../../../store/rows/queue.ts'
 import type { Reading } from '../../../store/store.ts'
 import type { Engine } from '../../runtime.ts'
+import { decide } from '../approvals/decide.ts'
 import { claimNext } from '../claim.ts'
 import type { Claimant, ClaimedRun } from '../claimed-run.ts'
 import { countClaimable } from '../lanes.ts'
@@ -23,7 +25,7 @@ interface ClaimerOptions {
 export class Claimer {
   readonly #engine: Engine
   readonly #options: ClaimerOptions
-  readonly #submitting = new Set<Promise<void>>()
+  readonly #writing = new Set<Promise<void>>()
   #claiming: Promise<void> | undefined
   #lookAgain = false
   #isDraining = false
@@ -77,21 +79,33 @@ export class Claimer {
   }
 
   /** Accepts an input; the run of an idle session is claimed in the same commit and started. */
-  async submit(input: Submission): Promise<AcceptedInput> {
+  submit(input: Submission): Promise<AcceptedInput> {
+    return this.#claimWith((worker) => submit(this.#engine, input, worker))
+  }
+
+  /** Records a decision about a pending call; its run is claimed in the same commit and started. */
+  decide(id: number, decision: Decision, by: string): ReturnType<typeof decide> {
+    return this.#claimWith((worker) => decide(this.#engine, id, decision, { by, ...(worker && { worker }) }))
+  }
+
+  /** Runs a write that may claim a run, and starts that run. */
+  async #claimWith<T extends { claimed?: ClaimedRun }>(
+    write: (worker?: { engine: Engine; claimant: Claimant }) => Promise<T>,
+  ): Promise<T> {
     const { claimant } = this
-    if (!claimant) return submit(this.#engine, input)
-    const submitting = submit(this.#engine, input, { engine: this.#engine, claimant })
-    const started = submitting.then(({ claimed }) => claimed && this.#options.start(claimed)).catch(() => undefined)
-    this.#submitting.add(started)
-    void started.finally(() => this.#submitting.delete(started))
-    return submitting
+    if (!claimant) return write()
+    const writing = write({ engine: this.#engine, claimant })
+    const started = writing.then(({ claimed }) => claimed && this.#options.start(claimed)).catch(() => undefined)
+    this.#writing.add(started)
+    void started.finally(() => this.#writing.delete(started))
+    return writing
   }
 
   /** Claims nothing more, and resolves when everything it has claimed was started. */
   async drain(): Promise<void> {
     this.#isDraining = true
     await this.#claiming
-    await Promise.all(this.#submitting)
+    await Promise.all(this.#writing)
   }
 }
 

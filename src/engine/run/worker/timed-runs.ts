@@ -1,7 +1,7 @@
 import type { Millis } from '../../../domain/clock.ts'
 import type { Ending, Run } from '../../../domain/run.ts'
 import { lateRuns, nextDeadline, nextWake, runsToWake } from '../../../store/rows/queue.ts'
-import { requeueRun } from '../../../store/rows/runs.ts'
+import { requeueRun } from '../../../store/rows/released-runs.ts'
 import type { Engine } from '../../runtime.ts'
 import { maxPause } from '../think.ts'
 import type { DueSource } from './due.ts'

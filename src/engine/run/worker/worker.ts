@@ -35,6 +35,8 @@ export interface Worker {
   readonly holdsLease: boolean
   /** Accepts an input, and starts its run in the same commit if the session is idle. */
   submit(input: Submission): Promise<AcceptedInput>
+  /** Records a decision about a pending call, and starts its run in the same commit. */
+  decide: Claimer['decide']
   /** Claims nothing more, releases its runs, and resolves when all have stopped. */
   stop(): Promise<void>
 }
@@ -75,6 +77,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
       return lease.ownerId !== '' && !lease.atRisk
     },
     submit: (input) => claimer.submit(input),
+    decide: (...decision) => claimer.decide(...decision),
     async stop() {
       stopListening()
       stopped.abort()

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
+import { hasRank, useMe } from '../../api/me.ts'
 import { get } from '../../api/request.ts'
 import type { AgentLine, Pins, Profile, Registry } from '../../api/wire.ts'
 import { buttonLook } from '../../parts/button.tsx'
@@ -14,6 +15,7 @@ import styles from './agents.module.css'
 /** The agents that can be given work here, their profiles, and which profile counts where. */
 export default function Agents(): ReactNode {
   const folder = useFolder()
+  const me = useMe()
   useRowKeys()
   const agents = useQuery({
     queryKey: ['agents', folder],
@@ -25,6 +27,7 @@ export default function Agents(): ReactNode {
   })
   const profiles = useQuery({
     queryKey: ['agents', 'profiles'],
+    enabled: hasRank(me, 'operator'),
     queryFn: ({ signal }) => get<{ profiles: Profile[] }>('/v1/profiles', {}, signal),
   })
   const entries = new Map(registry.data?.registry.agents.map((entry) => [entry.agentId.slice(1), entry]))
@@ -33,9 +36,12 @@ export default function Agents(): ReactNode {
     <Page
       title="Agents"
       actions={
-        <Link href="/agents/registry" className={buttonLook()}>
-          Edit the registry
-        </Link>
+        hasRank(me, 'operator') &&
+        me.trusted && (
+          <Link href="/agents/registry" className={buttonLook()}>
+            Edit the registry
+          </Link>
+        )
       }
     >
       {agents.isPending && <Loading />}
@@ -47,9 +53,13 @@ export default function Agents(): ReactNode {
           const profile = entry && byId.get(entry.profileId)
           return (
             <li key={name} className={styles['agent']}>
-              <Link href={`/agents/${encodeURIComponent(name)}`} className={styles['name']} {...rowMark}>
-                @{withoutBidi(name)}
-              </Link>
+              {hasRank(me, 'admin') ? (
+                <Link href={`/agents/${encodeURIComponent(name)}`} className={styles['name']} {...rowMark}>
+                  @{withoutBidi(name)}
+                </Link>
+              ) : (
+                <span className={styles['name']}>@{withoutBidi(name)}</span>
+              )}
               <span>{withoutBidi(description)}</span>
               <span className={styles['facts']}>
                 {profile && (

@@ -4,11 +4,15 @@ import { useFolder } from '../../api/folder.ts'
 import { get, post } from '../../api/request.ts'
 import type { Task } from '../../api/wire.ts'
 import { ActionForm } from '../../parts/action-form.tsx'
+import { Button } from '../../parts/button.tsx'
+import { PlainWords } from '../../text/plain-words.tsx'
+import { withoutBidi } from '../../text/safe-text.ts'
 
 /** Changes the brief or the agent of a task, and runs it again if that is asked for. */
 export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boolean; onClose(): void }): ReactNode {
-  const [context, setContext] = useState(task.context)
-  const [skill, setSkill] = useState(task.skill)
+  const [seen, setSeen] = useState({ context: task.context, skill: task.skill })
+  const [context, setContext] = useState(seen.context)
+  const [skill, setSkill] = useState(seen.skill)
   const agents = useAgentNames()
   const list = useId()
   const queries = useQueryClient()
@@ -16,8 +20,8 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
     mutationFn: () =>
       post(`/v1/tasks/${task.id}`, {
         action: isRetry ? 'retry' : 'edit',
-        ...(context !== task.context && { context }),
-        ...(skill !== task.skill && { skill }),
+        ...(context !== seen.context && { context }),
+        ...(skill !== seen.skill && { skill }),
       }),
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['task', String(task.id)] })
@@ -25,14 +29,35 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
       onClose()
     },
   })
-  const isSame = context === task.context && skill === task.skill
+  const isSame = context === seen.context && skill === seen.skill
+  const isOutdated = task.context !== seen.context || task.skill !== seen.skill
+  const see = () => setSeen({ context: task.context, skill: task.skill })
+  const takeOther = () => {
+    see()
+    setContext(task.context)
+    setSkill(task.skill)
+  }
   return (
     <ActionForm
       request={save}
       action={isRetry ? 'Retry with this' : 'Save'}
-      isEmpty={isSame && !isRetry}
+      isEmpty={(isSame && !isRetry) || isOutdated}
       onClose={onClose}
     >
+      {isOutdated && (
+        <div role="alert" className="stack">
+          <p>
+            <strong>Somebody changed this task while you wrote.</strong> It is now for @{withoutBidi(task.skill)}:
+          </p>
+          <PlainWords text={task.context} />
+          <div className="row">
+            <Button onClick={takeOther}>Take theirs</Button>
+            <Button look="quiet" onClick={see}>
+              Keep mine
+            </Button>
+          </div>
+        </div>
+      )}
       <label className="field">
         Brief
         <textarea rows={12} value={context} onChange={({ target }) => setContext(target.value)} required />
