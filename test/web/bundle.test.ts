@@ -34,6 +34,12 @@ describe('the built page', () => {
     expect(bytes).toBeLessThan(maxFirstLoad)
   })
 
+  test('orders the layers of its styles before it loads any, in whichever part they are', () => {
+    const html = readFileSync(join(page, 'index.html'), 'utf8')
+    const [first] = [...html.matchAll(/rel="stylesheet"[^>]*href="([^"]+)"/g)].map(([, href = '']) => href)
+    expect(readFileSync(join(page, first ?? ''), 'utf8')).toContain('@layer tokens, base, parts, pages, motion;')
+  })
+
   test('has each file compressed beside it', () => {
     const files = globSync('**/*.{html,js,css,svg}', { cwd: page })
     const compressed = globSync('**/*.{br,gz}', { cwd: page })

@@ -1,4 +1,3 @@
-// First, since it orders the layers of all styles.
 import './tokens.css'
 import './base.css'
 

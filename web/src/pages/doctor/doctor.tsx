@@ -53,7 +53,7 @@ export default function Doctor(): ReactNode {
           ))}
         </ul>
       </Section>
-      <EffectiveSettings />
+      <EffectiveSettings isFirstLoad={doctor.isPending} />
     </Page>
   )
 }
@@ -77,7 +77,8 @@ function Check({ check: { name, status, detail, remedy } }: { check: HealthCheck
   )
 }
 
-function EffectiveSettings(): ReactNode {
+/** All settings; while the page loads for the first time, the checks say so. */
+function EffectiveSettings({ isFirstLoad }: { isFirstLoad: boolean }): ReactNode {
   const [words, setWords] = useState('')
   const [isOnlySet, setOnlySet] = useState(false)
   const { data, error, isPending, refetch } = useQuery({
@@ -95,7 +96,7 @@ function EffectiveSettings(): ReactNode {
         As they were when Heddle started. Change one with <code>heddle config set KEY VALUE</code>, then restart{' '}
         <code>heddle up</code>.
       </p>
-      {isPending && <Loading />}
+      {isPending && !isFirstLoad && <Loading />}
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {data && (
         <div className={styles['filter']}>
