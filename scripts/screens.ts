@@ -22,6 +22,14 @@ async function takeAt(path: string, name: string, options = {}): Promise<void> {
   await page.close()
 }
 
+/** Takes a page on which a call waits for an answer, once an answer can be given. */
+async function takeAsking(path: string, name: string, options = {}): Promise<void> {
+  const page = await heddle.open(path, options)
+  await page.locator('button:enabled', { hasText: 'Allow once' }).first().waitFor()
+  await take(page, name)
+  await page.close()
+}
+
 async function send(page: Page, text: string): Promise<void> {
   await page.locator('#message').fill(text)
   await page.locator('#message').press('Enter')
@@ -38,16 +46,16 @@ try {
   await send(chat, 'survey and report per part')
   await chat.getByText('asks to use run_project').waitFor()
   await take(chat, 'chat')
-  await takeAt('/s/main', 'chat-dark', { theme: 'dark' })
-  await takeAt('/s/main', 'chat-phone', phone)
+  await takeAsking('/s/main', 'chat-dark', { theme: 'dark' })
+  await takeAsking('/s/main', 'chat-phone', phone)
   await chat.getByRole('button', { name: 'Allow once' }).click()
   await chat.getByText('asks to use write_file').waitFor()
   await takeAt('/', 'overview')
   await takeAt('/', 'overview-dark', { theme: 'dark' })
   await takeAt('/plans/1', 'plan')
   await takeAt('/runs', 'runs')
-  await takeAt('/needs', 'needs')
-  await takeAt('/needs', 'needs-phone', phone)
+  await takeAsking('/needs', 'needs')
+  await takeAsking('/needs', 'needs-phone', phone)
   await chat.getByRole('button', { name: 'Allow once' }).click()
   await chat.getByText(/plan:1: 6 completed/).waitFor()
   await heddle.post('/v1/turns/fork', { folder: heddle.folder, turn: 'main', label: 'second-try' })
@@ -64,6 +72,10 @@ try {
   await takeAt('/turns', 'turns')
   await takeAt('/why/REPORT.md:5', 'why')
   await takeAt('/usage', 'usage')
+  await takeAt('/doctor', 'doctor')
+  await heddle.heddle('cron', 'add', '--cron', '30 8 * * 1-5', '--name', 'morning', '--message', 'summarise src')
+  await heddle.heddle('cron', 'run', '1')
+  await takeAt('/cron', 'cron')
 } finally {
   await heddle.close()
   await closeBrowser()

@@ -18,12 +18,12 @@ export function withExpected(body: unknown, c: HttpContext): unknown {
 }
 
 /** Whether a change was refused because another one was faster. */
-export function isOutdatedChange(error: unknown): error is HeddleError {
+export function isTooLate(error: unknown): error is HeddleError {
   return error instanceof HeddleError && error.code === 'changed_meanwhile'
 }
 
 /** Refuses the change of an old version, and tells the newest: 412 if the sender named it by If-Match, else 409. */
-export function refuseStale(c: HttpContext, error: HeddleError, newest: VersionedAnswer): Response {
+export function refuseLateChange(c: HttpContext, error: HeddleError, newest: VersionedAnswer): Response {
   c.header('etag', etagOf(newest))
   return c.json({ ...refusalOf(error), newest }, c.req.header('if-match') === undefined ? 409 : 412)
 }

@@ -8,7 +8,7 @@ import type { ListPage } from '../api/views/page.ts'
 import type { Clock } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { Health } from './api.ts'
-import { etagOf, isOutdatedChange, refuseStale, withExpected } from './etags.ts'
+import { etagOf, isTooLate, refuseLateChange, withExpected } from './etags.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type FollowerLimits } from './follower.ts'
 import { keyedRequest } from './keyed-request.ts'
@@ -60,8 +60,8 @@ async function answer(c: HttpContext, route: Route, context: RouteContext): Prom
   try {
     return await callApp(c, route, context, { ...sender, lost })
   } catch (error) {
-    if (!route.newest || !isOutdatedChange(error)) throw error
-    return refuseStale(c, error, await route.newest(sender.app))
+    if (!route.newest || !isTooLate(error)) throw error
+    return refuseLateChange(c, error, await route.newest(sender.app))
   } finally {
     end()
   }

@@ -3,6 +3,7 @@ import type { Heddle } from '../../src/api/heddle.ts'
 import { type Server, serve } from '../../src/gateway/server.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
+import { untilSo } from '../setup/until.ts'
 import { folder, newGateway } from './gateway.ts'
 import { webSettings } from './web-client.ts'
 
@@ -51,7 +52,7 @@ test('a stream over TCP that changes from daemon to daemon while events happen h
   for (let change = 0; change < 4; change++) {
     const before = heard.length
     const following = follow(current.url ?? '', token, heard.at(-1), heard)
-    await expect.poll(() => heard.length, { interval: 5 }).toBeGreaterThan(before + 5)
+    await untilSo(() => heard.length > before + 5)
     await current.stop()
     await following
     current = await start(app)
@@ -61,7 +62,7 @@ test('a stream over TCP that changes from daemon to daemon while events happen h
   await writing
   const last = (await app.cursor()) ?? ''
   void follow(current.url ?? '', token, heard.at(-1), heard)
-  await expect.poll(() => heard.at(-1), { interval: 5 }).toBe(last)
+  await untilSo(() => heard.at(-1) === last)
   const all: string[] = []
   for (let page = await app.events({ limit: 1000 }); page.length > 0; ) {
     all.push(...page.map(({ cursor }) => cursor))

@@ -12,7 +12,7 @@ import { recordEvent } from '../../store/rows/events.ts'
 import { parkClaim } from '../../store/rows/released-runs.ts'
 import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
 import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
-import { callsOfRun } from '../../store/rows/usage.ts'
+import { callSumsOfRun } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
@@ -385,7 +385,7 @@ async function readProgress({ store }: Engine, { run, reserved = 0 }: ClaimedRun
   // The first claim finds nothing but what it has reserved.
   if (run.epoch === 1) return { steps: [], calls: reserved, costs: [] }
   return store.read(async (rows) => {
-    const [steps, { last, sums }] = await Promise.all([readSteps(rows, run.id), callsOfRun(rows, run.id)])
+    const [steps, { last, sums }] = await Promise.all([readSteps(rows, run.id), callSumsOfRun(rows, run.id)])
     return { steps, calls: last, costs: sums }
   })
 }

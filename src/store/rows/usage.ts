@@ -124,7 +124,7 @@ export async function reservedNow(
 }
 
 /** The calls of a run: their sums, and the number of the last one; 0 if it made none. */
-export async function callsOfRun(rows: Reading, runId: string): Promise<{ sums: CallSum[]; last: number }> {
+export async function callSumsOfRun(rows: Reading, runId: string): Promise<{ sums: CallSum[]; last: number }> {
   const found = await rows.all(byRunWithLast({ runId }))
   return { sums: found, last: Math.max(0, ...found.map(({ last }) => last)) }
 }

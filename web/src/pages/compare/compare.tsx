@@ -156,7 +156,7 @@ function BranchColumn({ branch, other, isShown }: { branch: Branch; other: Branc
 function ComparedTurn({ turn, other }: { turn: Turn; other: Turn | undefined }): ReactNode {
   // Different questions have different answers: marking the words would say nothing.
   const { text, isPersons } = questionOf(turn)
-  const isRetry = other !== undefined && text === questionOf(other).text
+  const isRetry = isPersons && other !== undefined && text === questionOf(other).text
   return (
     <article className={styles['turn']} aria-label={`Turn ${turn.depth}`}>
       <div className={styles['you']}>
