@@ -59,6 +59,7 @@ describe('a plan', () => {
     await row.getByText('needs you').waitFor()
     await row.getByRole('link', { name: 'approval:1' }).click()
     await page.getByText('asks to use write_file').waitFor()
+    // It takes an answer once it has stood still for a moment.
     await page.getByRole('button', { name: 'Allow once' }).click({ trial: true })
     await page.keyboard.press('1')
     await page.getByText('Nothing needs you').waitFor()
