@@ -201,7 +201,7 @@ async function chooseOllama(
       'get one: ollama pull qwen3; then try again',
     )
   if (options['yes'] === true || wanted !== undefined || !canAsk(here) || here.json) return first
-  const window = Math.min(defaultWindow, first.windowMost).toLocaleString('en')
+  const window = groupDigits(Math.min(defaultWindow, first.windowMost))
   const size = `${(first.bytes / 1e9).toFixed(1)} GB`
   const place = models.indexOf(first) + 1
   const answer = (await askLine(here, `use ${place} with a window of ${window} (${size})? [Y/n, or a number] `)).trim()
