@@ -76,10 +76,12 @@ describe('an answer that is being written', () => {
 
   test('and is cut by a kill of the daemon goes on after it, which the overview tells', async () => {
     const page = await heddle.open('/s/crash')
+    allow(3)
     await page.locator('#message').fill('tell me a lot')
     await page.locator('#message').press('Enter')
     await page.getByRole('article', { name: 'Answer under way' }).getByText('word3').waitFor()
     await heddle.restart()
+    allow(Number.POSITIVE_INFINITY)
     const overview = await heddle.open('/')
     await overview.getByText(/after a crash: 1 run resumed, 0 lost/).waitFor()
     await overview.getByRole('link', { name: /^run:/ }).first().click()
