@@ -14,11 +14,12 @@ const found = [
 ]
 
 /**
- * Between two lines of the example each: asked, called, started, told, researched, announced, presented, removed. The
- * requester is claimed in the commit of the announcement (`settle#2`), so that there is no third claim to die after.
+ * Between two lines of the example each: asked, called, started, told, researched, announced, presented, removed. The child is
+ * claimed in the commit that starts it (`step#2`), and the requester in that of the announcement (`settle#2`), so that there is
+ * no second claim to die after.
  */
 const places = [
-  ...['claim.after_commit#1', 'claim.after_commit#2', 'model.before_request#5', 'model.after_reply#5'],
+  ...['claim.after_commit#1', 'step.after_commit#2', 'model.before_request#5', 'model.after_reply#5'],
   ...['model.after_reply#1', 'step.before_commit#1', 'step.after_commit#1'],
   ...['model.before_request#2', 'settle.before_commit#1', 'settle.after_commit#1', 'tool.after_run#1'],
   ...['settle.before_commit#2', 'settle.after_commit#2', 'settle.before_commit#3'],
