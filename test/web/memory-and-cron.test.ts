@@ -31,7 +31,7 @@ describe('cron', () => {
     await heddle.heddle('cron', 'add', '--every', '2h', '--message', 'summarise src')
     const page = await heddle.open('/cron', { width: 390, height: 844 })
     await page.getByText('not fired yet').waitFor()
-    await page.getByText(/did not fire · next four days: fires in 4[78] hours/).waitFor()
+    await page.getByText(/did not fire · next four days: due in 4[78] of 96 hours/).waitFor()
     expect(await axeFindings(page)).toEqual([])
     expect(await isTooWide(page)).toBe(false)
     await page.getByRole('button', { name: 'Run now' }).click()

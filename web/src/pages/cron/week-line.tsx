@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { JobWeek } from '../../api/wire.ts'
-import { countOf, formatTime } from '../../text/format.ts'
+import { formatTime } from '../../text/format.ts'
 import styles from './week-line.module.css'
 
 type Hours = JobWeek['jobs'][number]['hours']
@@ -99,6 +99,6 @@ function weekWords(hours: Hours): string {
   for (const each of hours) for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += each[key]
   const before = partsOf(sum)
   const due = hours.filter(({ isDue }) => isDue).length
-  const next = due > 0 ? `fires in ${countOf(due, 'hour')}` : 'does not fire'
+  const next = due > 0 ? `due in ${due} of 96 hours` : 'does not fire'
   return `Last three days: ${before.length === 0 ? 'did not fire' : before.join(', ')} · next four days: ${next}`
 }
