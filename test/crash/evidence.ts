@@ -51,6 +51,7 @@ export interface Evidence extends Moment {
 export type Row = Record<string, string | number | null>
 
 const orders = {
+  approvals: 'id',
   runs: 'id',
   turns: 'id',
   threads: 'segment_id, depth',

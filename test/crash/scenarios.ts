@@ -11,6 +11,8 @@ export interface Person {
   cancel(reason: string): Promise<void>
   /** Adds a job for a moment that is near, whose answer goes to the main session; once, by its name. */
   schedule(name: string, message: string): Promise<void>
+  /** Says yes to every question until nothing is left to do. */
+  approveAll(): Promise<void>
   /** Adds a user with a token. */
   admit(user: string): Promise<void>
   /** Asks with the user's token, twice by the same key. */
@@ -267,6 +269,22 @@ export const scenarios = {
       if (await me.sees('job question')) await me.ask('question in between')
     },
     again: scheduleJob,
+  },
+
+  approve: {
+    // A reply that only asks, and one whose other calls are made first.
+    rules: [callsOnce('asking question', ['push']), callsOnce('mixed question', ['look', 'push', 'put'])],
+    ends: ['completed'],
+    async first(me) {
+      await me.ask('asking question')
+      await me.ask('mixed question')
+      await me.approveAll()
+    },
+    async second(me) {
+      for (const question of ['asking question', 'mixed question']) if (await me.sees(question)) await me.approveAll()
+    },
+    again: (me) => me.approveAll(),
+    config: (usual) => ({ ...usual, tools: { ...usual.tools, ask: ['push'] } }),
   },
 
   access: {

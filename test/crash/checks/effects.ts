@@ -21,6 +21,16 @@ export function checkEffects(evidence: Evidence, expect: Expect): void {
       expect(written === (status === 'ok' ? 1 : 0), 'I9', `${call} is ${status} and wrote ${written} rows`)
     }
   }
+  for (const { run_id, call_id, answer, answered_at } of evidence.rows.approvals) {
+    const asked = evidence.rows.approvals.filter((row) => row['run_id'] === run_id && row['call_id'] === call_id)
+    expect(asked.length === 1, 'I9', `call ${run_id}/${call_id} was asked for ${asked.length} times`)
+    const isMade = begun.some((step) => step.runId === run_id && step.id === call_id)
+    expect(
+      !isMade || (answer === 'once' && answered_at !== null),
+      'I9',
+      `call ${run_id}/${call_id} was made without a yes`,
+    )
+  }
   for (const { name, runId, callId } of tools) {
     const isBegun = begun.some((step) => step.runId === runId && step.id === callId)
     expect(isBegun, 'I9', `${name} ${runId}/${callId} happened before it was journalled`)

@@ -54,7 +54,7 @@ export async function decide(
   const hash = decision.answer === 'no' ? undefined : approval.hash
   const { session, claimed } = await runtime.store.write('approve', async (tx) => {
     const found = await lockRunWithSessions(tx, known)
-    if (!found || found.run.finishedAt !== null) throw runEnded(known)
+    if (!found || found.run.finishedAt !== null) throw runEnded(found?.run ?? known)
     const { run } = found
     const isStored =
       isValid(approval, decision) &&
