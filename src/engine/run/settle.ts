@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { linkMessages } from '../../domain/message.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Thread, TurnSettings } from '../../domain/turn.ts'
@@ -234,7 +234,7 @@ async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, de
 
 /** Stores a prompt's text. The turn before mostly had the same: then it is stored. */
 async function storePrompt(tx: Tx, text: string, before: string | null | undefined): Promise<string> {
-  const hash = createHash('sha256').update(text).digest('hex')
-  if (hash !== before) await savePrompt(tx, hash, text)
-  return hash
+  const digest = hash('sha256', text)
+  if (digest !== before) await savePrompt(tx, digest, text)
+  return digest
 }
