@@ -76,10 +76,11 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
       ...(queued[0]?.run && { queued: queued[0].run }),
     }
     const isQueueEmpty = !isAnyQueued && queued.length === 0
-    const look = isQueueEmpty || !run.claimant ? undefined : await claimAtOnce(tx, engine, run.claimant, held)
+    // Only runs of these sessions can be claimed here, so it looks only if this end has queued one of them.
+    const look = queued.length > 0 && run.claimant && (await claimAtOnce(tx, engine, run.claimant, held))
     if (!isQueueEmpty) tx.hint('runs')
     await engine.moments.afterSettle(end)
-    return { after: { next: look?.claimed, isQueueEmpty }, thread, turn }
+    return { after: { next: look ? look.claimed : undefined, isQueueEmpty }, thread, turn }
   })
   // Most agents work for one turn: their paths would push out those of people.
   if (claimed.session.kind !== 'agent') engine.paths.extend(thread, turn)
