@@ -28,8 +28,8 @@ interface Member {
 }
 
 /**
- * The one writer of a SQLite file: runs queued bodies strictly one after another, each in a savepoint, and commits
- * them together. No promise resolves and no hint is sent before that COMMIT.
+ * The one writer of a SQLite file: runs queued bodies strictly one after another, each but the first in a savepoint, and
+ * commits them together. No promise resolves and no hint is sent before that COMMIT.
  */
 export class SqliteWriter {
   readonly #connection: SqliteConnection
@@ -96,7 +96,16 @@ export class SqliteWriter {
       const job = this.#queue[0]
       if (!job || (job.alone && batch.length > 0)) break
       this.#queue.shift()
+      const isFirst = batch.length === 0
+      if (!isFirst) this.#connection.exec('SAVEPOINT body')
       const member = await this.#runBody(job)
+      if (isFirst && 'error' in member.outcome) {
+        // Nothing else is in this transaction, and no other body has read from it.
+        if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
+        settleJob(member)
+        return []
+      }
+      if (!isFirst) this.#endSavepoint(member)
       batch.push(member)
       if (!this.#connection.inTransaction) {
         // SQLite rolled back on its own, as it does when the disk is full or fails.
@@ -110,18 +119,19 @@ export class SqliteWriter {
 
   async #runBody(job: Job): Promise<Member> {
     const tx = new Transaction(job.area, sqlite, this.#connection, this.#explain)
-    this.#connection.exec('SAVEPOINT body')
     let outcome = await settle(job, tx)
     if (!('error' in outcome) && !tx.failure && this.#connection.inTransaction) tx.sendRest()
     tx.end()
     if (!('error' in outcome) && tx.failure) outcome = tx.failure
-    if (this.#connection.inTransaction) {
-      if ('error' in outcome) this.#connection.exec('ROLLBACK TO body')
-      this.#connection.exec('RELEASE body')
-    } else if (!('error' in outcome)) {
+    if (!this.#connection.inTransaction && !('error' in outcome))
       outcome = { error: new TransactionMisuse(`${job.area}: the body ended the transaction`) }
-    }
     return { job, outcome, hints: tx.hints }
+  }
+
+  #endSavepoint({ outcome }: Member): void {
+    if (!this.#connection.inTransaction) return
+    if ('error' in outcome) this.#connection.exec('ROLLBACK TO body')
+    this.#connection.exec('RELEASE body')
   }
 
   #commit(batch: Member[]): void {

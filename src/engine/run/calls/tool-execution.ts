@@ -30,7 +30,7 @@ export async function callWithTimeout(clock: Clock, ready: ReadyCall, context: C
     if (expired.signal.aborted && !context.signal.aborted) return timedOut(ready, limit)
     throw error
   } finally {
-    finished.abort()
+    finished.abort('finished')
   }
 }
 

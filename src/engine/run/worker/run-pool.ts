@@ -69,7 +69,7 @@ export class RunPool {
         onError(error)
       })
       .finally(() => {
-        ended.abort()
+        ended.abort('ended')
         // Aborted because this process lost its lease: it lives, so the run has not crashed it.
         if (isAbandoned(stop.signal)) this.#toRelease.push({ ...claimed, wasStarted: true })
         this.#busy.delete(key)
