@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock, Millis, Random } from './domain/clock.ts'
 
 /** Max of Node timers; a longer one would fire at once. */
@@ -13,8 +12,22 @@ export const systemClock: Clock = {
   sleep: (duration, signal) =>
     sleepInParts(duration, signal, {
       monotonic: systemClock.monotonic,
-      wait: (part) => wait(part, undefined, signal ? { signal } : {}).catch(() => undefined),
+      wait: (part) => wait(part, signal),
     }),
+}
+
+/** Resolves when the time is over or the signal aborts. Without the error that Node's own promise makes for each abort. */
+function wait(duration: Millis, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, duration)
+    signal?.addEventListener('abort', end)
+  })
 }
 
 /** Sleeps for any length, in timers that Node can hold. */

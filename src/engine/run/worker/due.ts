@@ -42,7 +42,9 @@ export async function watchDue(
     const moments: Millis[] = []
     for (const source of sources) moments.push(await handleSource(context, source))
     const untilFirst = Math.min(...moments) - context.clock.now()
-    await context.clock.sleep(Math.min(lookEvery, Math.max(0, untilFirst)), AbortSignal.any([stopped, hinted.signal]))
+    // A moment may have come during the look.
+    if (untilFirst <= 0) continue
+    await context.clock.sleep(Math.min(lookEvery, untilFirst), AbortSignal.any([stopped, hinted.signal]))
   }
   stopListening()
   await Promise.all(sources.map((source) => source.stop?.()))
