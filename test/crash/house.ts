@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { restoreApp, type StoreSettings } from '../../src/app/store.ts'
 import { configSet } from '../../src/config/set.ts'
+import { HeddleError } from '../../src/domain/errors.ts'
 import { systemClock } from '../../src/system.ts'
 import type { OwnerApp } from '../setup/owner-app.ts'
 import type { Kept } from './said.ts'
@@ -79,11 +80,16 @@ export function houseOf({ open, settings, folder, tell }: HouseContext): House {
     async backUpAndRestore() {
       const file = join(dirname(paths.config), '..', 'house.backup')
       let isDone = false
-      await within(async (app) => {
-        isDone = await has(app, 'restored')
-        await append(app, 'backed-up', 'kept before the backup')
-        if (!existsSync(file)) await app.backup(file)
-        tell({ kept: 'backup', name: file })
+      const backUp = () =>
+        within(async (app) => {
+          isDone = await has(app, 'restored')
+          await append(app, 'backed-up', 'kept before the backup')
+          if (!existsSync(file)) await app.backup(file)
+          tell({ kept: 'backup', name: file })
+        })
+      // A restore that was interrupted asks for another.
+      await backUp().catch((error) => {
+        if (!(error instanceof HeddleError && error.code === 'restore_unfinished')) throw error
       })
       if (!isDone) await restoreApp(settings, file)
       await within((app) => append(app, 'restored', 'kept after the restore'))

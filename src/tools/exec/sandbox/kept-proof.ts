@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { version } from '../../../version.ts'
 import { host } from './host.ts'
 import type { Programs } from './programs.ts'
 import type { Machine, SandboxLimits } from './runner.ts'
@@ -29,7 +28,8 @@ export function keptProof(
 ): KeptProof {
   const facts = async () => {
     const found = [
-      version,
+      // Another version of the program may test more.
+      await host.identity(import.meta.filename),
       ...[confines, machine.self],
       ...(await Promise.all(Object.values(programs).map(async (path) => [path, await host.identity(path)]))),
       ...(await Promise.all(kernelFiles.map(host.text))),
