@@ -2,6 +2,7 @@ import type { Config } from '../../src/config/config.ts'
 import { hallRule, type ProviderAnswer, type ProviderRequest, type WrittenRule } from '../../src/testing.ts'
 import { seedFor } from '../testing/hall-truth.ts'
 import type { House } from './house.ts'
+import { call, callsOnce, spawns, spawnsAgent, startsPlan, withChildren } from './scripted-calls.ts'
 
 /** Someone who uses a heddle while things happen to it. */
 export interface Person {
@@ -385,37 +386,4 @@ function scheduleJob(me: Person): Promise<void> {
 export function canPair(name: ScenarioName, database: string): boolean {
   const { fresh, makesSession, before } = scenarioNamed(name)
   return !fresh && !before && !(makesSession && database === 'sqlite')
-}
-
-function callsOnce(when: string, tools: string[]): WrittenRule {
-  return { when, after: 'user', answer: { calls: tools.map((name, at) => call(name, at + 1)) } }
-}
-
-function spawns(when: string, tasks: string[], more: object = {}): WrittenRule {
-  const calls = tasks.map((task, at) => ({ ...call('sessions_spawn', at + 1), input: { task, ...more } }))
-  return { when, after: 'user', answer: { calls } }
-}
-
-/** Starts the plan that it was told of: PostgreSQL skips the numbers of what a crash undid. */
-function startsPlan({ messages }: ProviderRequest): ProviderAnswer | undefined {
-  const last = messages.at(-1)
-  if (last?.role !== 'user' || !last.content.includes('all started agents')) return undefined
-  const told = messages.findLast(({ content }) => content.includes('[plan:'))?.content ?? ''
-  const input = { project_id: Number(/\[plan:(\d+),/.exec(told)?.[1]) }
-  return { calls: [{ ...call('run_project'), input }, call('wait', 2)] }
-}
-
-function spawnsAgent(task: string, skill: string) {
-  return { ...call('spawn_agent'), input: { task, skill } }
-}
-
-function call(name: string, number = 1) {
-  return { id: `c${number}`, name, input: {} }
-}
-
-function withChildren(most: number): (usual: Config) => Config {
-  return (usual) => ({
-    ...usual,
-    tools: { ...usual.tools, subagents: { ...usual.tools.subagents, maxChildrenPerAgent: most, maxPerTurn: most } },
-  })
 }

@@ -16,7 +16,7 @@ const kernelFiles = [
 ]
 
 /** A proof that the sandbox confines, in a file of the home. It counts until anything changes that it depends on. */
-export interface KeptProof {
+interface KeptProof {
   holds(): Promise<boolean>
   keep(): Promise<void>
 }
