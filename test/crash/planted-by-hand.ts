@@ -8,7 +8,13 @@ export const plantedByHand: typeof planted = [
   ['I2', 'a turn that was appended and is gone', 'tree', /is there 0 times/, `DELETE FROM turns WHERE ${appended}`],
   ['I2', 'a turn that was appended twice', 'tree', /is there 2 times/, again('turns', appended, `id = 'copy'`)],
   ['I2', 'a fork that was made twice', 'tree', /is there 2 times/, again('sessions', `label = 'renamed'`, `id = 'x'`)],
-  ['I2', 'a session that has its old name', 'tree', /renamed" .* 2 times/, `UPDATE sessions SET label = 'side'`],
+  [
+    'I2',
+    'a session that has its old name, too',
+    'tree',
+    /renamed" .* 2 times/,
+    again('sessions', `label = 'renamed'`, `id = 'x', label = 'side'`),
+  ],
   ['I2', 'a persona that is gone', 'tree', /persona "gardener" .* 0 times/, `DELETE FROM personas`],
   ['I2', 'a vector that is gone', 'tree', /vector .* 0 times/, `DELETE FROM memory_vectors`],
   [
