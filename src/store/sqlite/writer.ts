@@ -38,6 +38,8 @@ export class SqliteWriter {
   readonly #send: (hint: Hint) => void
   readonly #queue: Job[] = []
   #working = false
+  /** How long the last COMMIT took: what waits for others waits as long at most. */
+  #commitTime: Millis = 0
   #refusal: unknown
 
   constructor(connection: SqliteConnection, file: string, context: StoreContext, send: (hint: Hint) => void) {
@@ -60,14 +62,28 @@ export class SqliteWriter {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
+      await this.#collect()
       if (await this.#begin()) {
         const batch = await this.#runBatch()
         this.#commit(batch)
       }
-      // Yield to callers, timers and sockets; their writes join the next batch.
-      await new Promise(setImmediate)
     }
     this.#working = false
+  }
+
+  /**
+   * Yields to callers, timers and sockets as long as each turn of the event loop brings another body: they share the commit.
+   * Node accepts one connection a turn, so without this each of many clients would have a commit of its own.
+   */
+  async #collect(): Promise<void> {
+    const { clock } = this.#context
+    const limit = clock.monotonic() + Math.max(batchTime, this.#commitTime)
+    // The first yield only ends the turn under way.
+    await new Promise(setImmediate)
+    for (let seen = 0; seen < this.#queue.length && seen < batchBodies && clock.monotonic() < limit; ) {
+      seen = this.#queue.length
+      await new Promise(setImmediate)
+    }
   }
 
   /** Takes the write lock without blocking the event loop; on timeout rejects all queued bodies. */
@@ -138,8 +154,11 @@ export class SqliteWriter {
     const stored = batch.filter(({ outcome }) => 'value' in outcome)
     const areas = new Set(stored.map(({ job }) => job.area))
     for (const area of areas) this.#context.crash(`${area}.before_commit`)
+    const { clock } = this.#context
+    const started = clock.monotonic()
     try {
       if (this.#connection.inTransaction) this.#connection.exec('COMMIT')
+      this.#commitTime = clock.monotonic() - started
     } catch (error) {
       this.#failCommit(batch, error)
       return
