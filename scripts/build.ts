@@ -47,11 +47,9 @@ function sourcesIn(names: string[]): string[] {
   )
 }
 
-/** Programs that use the package are checked against these. */
+/** Programs that use the package are checked against these. That our own are right is what `npm test` checks. */
 function declareTypes(): void {
-  const compiler = spawnSync(process.execPath, [join(root, 'node_modules/.bin/tsc'), '-p', 'tsconfig.build.json'], {
-    cwd: root,
-    stdio: 'inherit',
-  })
+  const words = [join(root, 'node_modules/.bin/tsc'), '-p', 'tsconfig.build.json', '--noCheck']
+  const compiler = spawnSync(process.execPath, words, { cwd: root, stdio: 'inherit' })
   if (compiler.status !== 0) process.exit(1)
 }
