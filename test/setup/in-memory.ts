@@ -15,10 +15,10 @@ const enoughBytes = 6 * 1024 ** 3
  * Only this program and those that it starts see the folder, and it ends with the last of them, however they end. It is
  * not /dev/shm: no agent works in /dev.
  */
-export function restartInMemory(): void {
+export function restartInMemory(leastBytes = enoughBytes): void {
   const unshare = findProgram('unshare')
   if (process.getuid?.() !== 0 || unshare === undefined || process.execve === undefined) return
-  if (statfsSync(tmpdir()).type === tmpfs || process.availableMemory() < enoughBytes) return
+  if (statfsSync(tmpdir()).type === tmpfs || process.availableMemory() < leastBytes) return
   const folder = join(tmpdir(), 'heddle-tests')
   mkdirSync(folder, { recursive: true })
   const mount = 'mount -t tmpfs -o mode=1777 tests "$0" && exec "$@"'
