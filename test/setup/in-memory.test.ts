@@ -24,7 +24,7 @@ testAsRoot(
       encoding: 'utf8',
       env: { ...process.env, TMPDIR: disk },
     })
-    const folder = join(disk, 'heddle-tests')
+    const folder = join(disk, 'heddle')
     expect({ status, stderr }).toEqual({ status: 7, stderr: '' })
     expect(JSON.parse(stdout)).toEqual([pid, folder, ['one word', '--two'], 1])
     expect(readdirSync(folder)).toEqual([])

@@ -19,7 +19,7 @@ export function restartInMemory(leastBytes = enoughBytes): void {
   const unshare = findProgram('unshare')
   if (process.getuid?.() !== 0 || unshare === undefined || process.execve === undefined) return
   if (statfsSync(tmpdir()).type === tmpfs || process.availableMemory() < leastBytes) return
-  const folder = join(tmpdir(), 'heddle-tests')
+  const folder = join(tmpdir(), 'heddle')
   mkdirSync(folder, { recursive: true })
   const mount = 'mount -t tmpfs -o mode=1777 tests "$0" && exec "$@"'
   const words = ['--mount', '--propagation', 'private', 'sh', '-c', mount, folder]
