@@ -160,7 +160,7 @@ export class Live {
     if (this.#seen.size > maxSeen && oldest !== undefined) this.#seen.delete(oldest)
     this.#cursor = event.cursor
     this.#refresher.add(event)
-    if (event.kind === 'run.ended') this.texts.forget(event.subject.slice('run:'.length))
+    if (event.kind === 'run.ended') this.texts.end(event.subject.slice('run:'.length))
   }
 
   #knows(cursor: string): boolean {

@@ -1,9 +1,10 @@
-import { type ComponentProps, lazy, memo, type ReactNode, Suspense, useState } from 'react'
+import { type ComponentProps, lazy, memo, type ReactNode, Suspense, useMemo, useState } from 'react'
 import Markdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { Link } from 'wouter'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
-import { maxTextLength, splitBlocks } from './blocks.ts'
+import { isTooLong, maxTextLength, splitBlocks } from './blocks.ts'
+import { useDrawnBlocks } from './drawn-blocks.ts'
 import { formatCount } from './format.ts'
 import { linkReferences } from './link-references.ts'
 import styles from './rich-text.module.css'
@@ -17,14 +18,16 @@ const HighlightedCode = lazy(() => import('./highlighted-code.tsx'))
  */
 export function RichText({ text, isGrowing = false }: { text: string; isGrowing?: boolean }): ReactNode {
   const [isWhole, setWhole] = useState(false)
-  const clean = withoutBidi(text)
-  const shown = clean.length > maxTextLength ? clean.slice(0, maxTextLength) : clean
-  const blocks = splitBlocks(shown)
-  const rest = clean.slice(shown.length)
+  const { shown, rest, blocks } = useMemo(() => {
+    const clean = withoutBidi(text)
+    const shown = clean.slice(0, maxTextLength)
+    return { shown, rest: clean.slice(shown.length), blocks: splitBlocks(shown) }
+  }, [text])
+  const drawn = useDrawnBlocks(blocks)
   return (
     <div className={styles['text']}>
       <ErrorBoundary resetKey={text} fallback={() => <pre className={styles['plain']}>{shown}</pre>}>
-        {blocks.map((block, at) => (
+        {blocks.slice(0, drawn).map((block, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a growing text only adds blocks at its end
           <Block key={at} text={block} isFinished={!isGrowing || at < blocks.length - 1} />
         ))}
@@ -42,6 +45,7 @@ export function RichText({ text, isGrowing = false }: { text: string; isGrowing?
 const plugins = { remark: [remarkGfm], rehype: [linkReferences] }
 
 const Block = memo(function Block({ text, isFinished }: { text: string; isFinished: boolean }) {
+  if (isTooLong(text)) return <pre className={styles['plain']}>{text}</pre>
   return (
     <Markdown
       remarkPlugins={plugins.remark}

@@ -39,6 +39,7 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
   const head = thread.turns.at(-1)?.id
   const tree = useTree(session, head)
   const live = useLiveWork(session)
+  const answered = useAnsweredRun(live.own, thread.turns)
   const [sent, addSent] = useSentInputs(session)
   const marks = useMarks()
   const [forked, setForked] = useState<PathTurn>()
@@ -82,16 +83,21 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
       {thread.error ? <Failure error={thread.error} /> : null}
       {thread.isLoading && thread.turns.length === 0 && !thread.error && <Loading />}
       <div className={styles['turns']}>
-        {thread.turns.map((turn) => (
-          <TurnBlock
-            key={turn.id}
-            turn={turn}
-            isShown={turn.id === shown}
-            isMarked={marks.marked.includes(turn.id)}
-            {...actions}
-          />
-        ))}
-        <LiveRequest run={live.own} others={live.others} plans={live.plans} approvals={live.approvals} />
+        {[
+          ...thread.turns.map((turn) => (
+            <TurnBlock
+              key={keyOf(turn)}
+              turn={turn}
+              run={undefined}
+              isShown={turn.id === shown}
+              isMarked={marks.marked.includes(turn.id)}
+              {...actions}
+            />
+          )),
+          // In one list with the turns: the answer keeps its element when it becomes one.
+          answered && <TurnBlock key={answered.id} turn={undefined} run={answered} {...actions} />,
+        ]}
+        <LiveRequest runs={live.others} plans={live.plans} approvals={live.approvals} />
         <WaitingInputs inputs={sent} />
       </div>
       {!thread.isLoading && thread.turns.length === 0 && !live.isBusy && sent.length === 0 && (
@@ -158,6 +164,20 @@ function useLiveWork(session: string): LiveWork {
     count: runs.filter(({ state }) => state === 'running').length,
     isBusy: own !== undefined,
   }
+}
+
+/** A turn has the key of its run; a summary of earlier turns is not the answer of one. */
+function keyOf({ id, runId, compaction }: PathTurn): string {
+  return compaction === null ? runId : id
+}
+
+/** The run whose answer is being written; after its end, until its turn has been read. */
+function useAnsweredRun(own: RunLine | undefined, turns: readonly PathTurn[]): RunLine | undefined {
+  const head = turns.at(-1)?.id
+  const [last, setLast] = useState({ run: own, head })
+  if (own && (last.run !== own || last.head !== head)) setLast({ run: own, head })
+  const run = own ?? (last.head === head ? last.run : undefined)
+  return turns.some(({ runId }) => runId === run?.id) ? undefined : run
 }
 
 function stop(run: RunLine | undefined): Promise<unknown> | undefined {
