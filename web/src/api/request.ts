@@ -38,14 +38,18 @@ export function post<T>(path: string, body: object = {}, key?: string): Promise<
 }
 
 async function send<T>(address: string, init: RequestInit): Promise<T> {
-  const response = await fetch(address, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch(() => {
-    throw new RequestError(0, unreachable)
-  })
-  const text = await response.text()
-  const answer = parseJson(text)
+  const response = await fetch(address, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch(
+    refuseUnreachable,
+  )
+  // Heddle may also end in the middle of an answer.
+  const answer = parseJson(await response.text().catch(refuseUnreachable))
   if (response.ok && answer !== undefined) return answer as T
   if (isRefusal(answer)) throw new RequestError(response.status, answer.error, answer.newest)
   throw new RequestError(response.status, unexpected(response.status))
+}
+
+function refuseUnreachable(): never {
+  throw new RequestError(0, unreachable)
 }
 
 const unreachable = {

@@ -4,13 +4,15 @@ import remarkGfm from 'remark-gfm'
 import { Link } from 'wouter'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { isTooLong, maxTextLength, splitBlocks } from './blocks.ts'
+import { copyToClipboard } from './copy-to-clipboard.ts'
 import { useDrawnBlocks } from './drawn-blocks.ts'
 import { formatCount } from './format.ts'
 import { linkReferences } from './link-references.ts'
 import styles from './rich-text.module.css'
 import { hostOf, withoutBidi } from './safe-text.ts'
 
-const HighlightedCode = lazy(() => import('./highlighted-code.tsx'))
+// Without colours where they cannot be loaded, as while Heddle is down.
+const HighlightedCode = lazy(() => import('./highlighted-code.tsx').catch(() => ({ default: PlainCode })))
 
 /**
  * Markdown of a model or a file. It becomes elements of this page and never HTML: nothing in it runs, loads or links
@@ -113,7 +115,7 @@ function isReferenceNode(node: unknown): boolean {
 /** Code with a button that copies it. It is coloured once it is finished. */
 function CodeBlock({ text, language }: { text: string; language?: string | undefined }): ReactNode {
   const code = text.replace(/\n$/, '')
-  const plain = <code>{code}</code>
+  const plain = <PlainCode code={code} />
   return (
     <div className={styles['code']}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keyboard */}
@@ -131,9 +133,13 @@ function CodeBlock({ text, language }: { text: string; language?: string | undef
   )
 }
 
+function PlainCode({ code }: { code: string }): ReactNode {
+  return <code>{code}</code>
+}
+
 function CopyButton({ text }: { text: string }): ReactNode {
   const [isCopied, setCopied] = useState(false)
-  const copy = () => void navigator.clipboard?.writeText(text).then(() => setCopied(true))
+  const copy = () => void copyToClipboard(text).then(setCopied)
   return (
     <button type="button" className={styles['copy']} onClick={copy} onBlur={() => setCopied(false)}>
       {isCopied ? 'Copied' : 'Copy'}
