@@ -39,6 +39,18 @@ describe('the other pages', () => {
     await page.close()
   })
 
+  test('a reference that an agent made up leads to a page that says so, and to those that exist', async () => {
+    await heddle.append('invented', 'who did it?', 'It was run:zzzzzz, see task:99.')
+    const page = await heddle.open('/s/invented')
+    await page.getByRole('link', { name: 'run:zzzzzz' }).click()
+    await page.getByText('there is no run "zzzzzz" here').waitFor()
+    await page.getByRole('link', { name: 'All runs' }).click()
+    await page.waitForURL('**/runs')
+    await page.goto(`${heddle.url}/tasks/99`)
+    await page.getByText('never was: agents write such names, too').waitFor()
+    await page.close()
+  })
+
   test("today's cost by agent is two clicks away", async () => {
     const page = await heddle.open('/')
     await page.getByRole('link', { name: 'Usage' }).click()
