@@ -1,3 +1,4 @@
+import { noteServerTime } from './server-time.ts'
 import type { Refusal } from './wire.ts'
 
 /** A refused request: what went wrong and what to do about it. */
@@ -41,6 +42,7 @@ async function send<T>(address: string, init: RequestInit): Promise<T> {
   const response = await fetch(address, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch(
     refuseUnreachable,
   )
+  noteServerTime(response.headers.get('date'))
   // Heddle may also end in the middle of an answer.
   const answer = parseJson(await response.text().catch(refuseUnreachable))
   if (response.ok && answer !== undefined) return answer as T
