@@ -95,8 +95,8 @@ export async function whyFile(
   const tracer = new LineTracer(rows, contents, context.protect)
   // The time of the last change by hand is not known: any time until now.
   const end = { hash: content?.sha256 ?? null, at: Number.MAX_SAFE_INTEGER }
-  const changedAt = content && { changedAt: content.changedAt }
-  const traced = lines ? await tracer.trace({ path, versions, end, ...changedAt }, [...lines.keys()]) : []
+  const onDisk = content && { changedAt: content.changedAt, ...(content.links > 1 && { hasOtherNames: true as const }) }
+  const traced = lines ? await tracer.trace({ path, versions, end, ...onDisk }, [...lines.keys()]) : []
   const text = line === undefined ? undefined : lines?.[line - 1]
   const standing = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
   // A change is stored before it is made: the last one may never have happened.

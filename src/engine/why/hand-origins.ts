@@ -9,9 +9,18 @@ import {
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { hasEntry } from '../files/file-now.ts'
-import { lineBefore, mapContents } from '../files/line-map.ts'
+import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
-import { isBefore, type LineAuthor, maxVersions, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+import { isNew, possibleOrigins } from './possible-origins.ts'
+import {
+  agreedLine,
+  isBefore,
+  type LineAuthor,
+  maxVersions,
+  type Place,
+  type TracedLine,
+  type Tracer,
+} from './traced-line.ts'
 
 /** Shorter texts may be the same by chance. */
 const minLines = 2
@@ -51,16 +60,19 @@ export async function handOrigins(
   const all: (TracedLine | undefined)[][] = []
   for (const { version, isWeak } of await filesLike(tracer, place, text)) {
     const old = await tracer.contents.get(version.after ?? '', version)
-    const before = lines.map((line) => (old ? lineBefore(mapContents(old, bytes) ?? [], line) : undefined))
-    const traced = await throughHand(
-      tracer,
-      place,
-      version,
-      before.flatMap((line) => line ?? []),
-    )
-    let next = 0
+    const both = old && linesOfBoth(old, bytes)
+    const origins = both ? possibleOrigins(both.old, both.fresh) : []
+    const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line !== isNew)
+    const traced = await throughHand(tracer, place, version, before)
+    const byLine = new Map(before.map((line, at) => [line, traced[at]]))
     all.push(
-      before.map((line) => (line === undefined ? undefined : isWeak ? maybeMoved(traced[next++]) : traced[next++])),
+      lines.map((line) => {
+        const from = origins[line] ?? []
+        const found = from.flatMap((each) => byLine.get(each) ?? [])
+        if (found.length === 0) return undefined
+        const fresh = isWeak || from.includes(isNew) ? [{ author: unmatched, passages: [] }] : []
+        return agreedLine([...fresh, ...found], { since: null, why: lineThere })
+      }),
     )
   }
   if (all.length === 0) return undefined
@@ -118,21 +130,9 @@ function doubted(line: TracedLine): TracedLine {
 
 /** Where several files had the same content, only an author that all of them name is known. */
 function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
-  const [first, ...others] = all
-  if (first && !isCut && others.every(({ author }) => isSame(author, first.author))) return first
-  const runIds = all.flatMap(({ author }) => runsIn(author))
   const why = 'it was copied by hand, and several versions had the same content'
-  return { author: { by: 'unknown', since: null, why, runIds: [...new Set(runIds)] }, passages: [] }
-}
-
-function runsIn(author: LineAuthor): string[] {
-  if (author.by === 'unknown') return author.runIds
-  return author.by === 'version' && author.version.runId !== null ? [author.version.runId] : []
-}
-
-function isSame(a: LineAuthor, b: LineAuthor): boolean {
-  if (a.by === 'version' && b.by === 'version') return a.version.runId === b.version.runId
-  return a.by === b.by && a.by !== 'unknown'
+  const doubt: TracedLine = { author: { by: 'unknown', since: null, why, runIds: [] }, passages: [] }
+  return agreedLine(isCut ? [...all, doubt] : all, { since: null, why })
 }
 
 /** A version with lines of a text; a weak one has too few of them to be where it is from. */
@@ -141,11 +141,7 @@ interface Alike {
   isWeak: boolean
 }
 
-function maybeMoved(line: TracedLine | undefined): TracedLine {
-  const runIds = line ? runsIn(line.author) : []
-  const why = 'the file came there by hand, and another one had this line'
-  return { author: { by: 'unknown', since: null, why, runIds }, passages: [] }
-}
+const lineThere = 'the file came there by hand, and another one had this line'
 
 /** Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. */
 async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
