@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import {
   compareVersions,
   type FileVersion,
@@ -8,7 +9,7 @@ import {
 } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { namesInFolders } from '../files/file-author.ts'
-import { hasEntry } from '../files/file-now.ts'
+import { hasEntry, hashNow } from '../files/file-now.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
 import { isNew, possibleOrigins } from './possible-origins.ts'
@@ -143,7 +144,10 @@ interface Alike {
 
 const lineThere = 'the file came there by hand, and another one had this line'
 
-/** Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. */
+/**
+ * Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. One
+ * that is there as it was recorded was not moved: a hand that copied a few of its lines is who brought them.
+ */
 async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
   const lines = telling(text)
   const found: Alike[] = []
@@ -159,9 +163,24 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
       const shared = [...old].filter((line) => lines.has(line))
       const isShort = shared.length < minLines || shared.join('').length < minLetters
       const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-      if (version && shared.length > 0) found.push({ version, isWeak })
+      if (!version || shared.length === 0) continue
+      if (!isWeak || !(await isStillThere(version, versions, protect))) found.push({ version, isWeak })
     }
   return found
+}
+
+/** Whether a file was there all the time since a version, as far as versions and the disk tell. */
+async function isStillThere(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  protect: ProtectedPlaces,
+): Promise<boolean> {
+  let hash = version.after
+  for (const { before, after } of versions.slice(versions.indexOf(version) + 1)) {
+    if (before !== hash) return false
+    hash = after
+  }
+  return hash !== null && (await hashNow({ folder: version.folder, path: version.path, protect })) === hash
 }
 
 /** Lines that say something. */
