@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { why } from '../../src/engine/why/why.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { Database } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 import { type Hands, newHands, planned } from './hands.ts'
@@ -41,8 +42,8 @@ export function commandHands(database: Database, moreTools: (pool: () => Hands) 
     plans[words] = [calls]
     return pool.ask(words, `session-${said}`)
   }
-  const ask = (reference: string, folder = pool.folder) =>
-    why({ store: pool.engine.store, protect: nothingProtected, budget: { usd: 5, tokens: 1000 } }, folder, reference)
+  const ask = (reference: string, folder = pool.folder, store: Store = pool.engine.store) =>
+    why({ store, protect: nothingProtected, budget: { usd: 5, tokens: 1000 } }, folder, reference)
   return {
     pool: () => pool,
     /** A folder that no session works in. */

@@ -121,6 +121,7 @@ describe.each(databases)('lines that commands and hands move and change, on %s',
       `written by ${second}`,
       asTurn,
     ])
+    expect(await way('lib/app.py')).toEqual(['asked about lib/app.py', 'moved by hand src/app.py'])
     appendFileSync(at('lib/app.py'), 'by hand\n')
     const third = await say(edit('lib/app.py', 'third line of all', 'third line, edited'))
     const outside = expect.stringContaining('line 4 was')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
+import type { Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 import { commandHands, threeLines as text } from './command-hands.ts'
@@ -97,6 +98,10 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     expect((await ask('app.py:2')).notes[0]?.text).toMatch(
       /^unknown since .* who wrote line 2: the file was changed outside heddle, and the version before had equal lines \(run:/,
     )
+    expect((await ask('app.py')).notes.map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^unknown since .* who wrote lines 1-2: the file was changed outside heddle/),
+      expect.stringMatching(/^it was changed outside heddle since run:.*: lines 7-8$/),
+    ])
     // What the hand had written before, it may have written again.
     pool().put('own.py', `  return\n${text}`)
     const second = await say(edit('own.py', 'third line of all', 'third, by a run'))
@@ -160,5 +165,26 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
       { by: 'unknown', since: expect.anything(), runIds: [second] },
       { by: 'unknown', since: expect.anything(), runIds: [second] },
     ])
+  })
+
+  test('a command that ends while why reads is denied nothing, after whichever read it ends', async () => {
+    const { store } = pool().engine
+    for (let after = 1; after <= 6; after++) {
+      const running = await begin(`printf 'by the command\\n' > new-${after}.py`)
+      let reads = 0
+      const read: Store['read'] = async (body) => {
+        const answer = await store.read(body)
+        if (++reads === after) {
+          running.finish()
+          await untilSo(async () => (await store.read((rows) => findRun(rows, running.runId)))?.state === 'completed')
+        }
+        return answer
+      }
+      const { file } = await ask(`new-${after}.py:1`, pool().folder, { ...store, read })
+      const named =
+        file?.author?.by === 'unknown' ? file.author.runIds : [file?.author?.by === 'run' && file.author.runId]
+      expect({ after, named }).toEqual({ after, named: [running.runId] })
+      if (reads < after) running.finish()
+    }
   })
 })

@@ -152,7 +152,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const file = created('')
       const runId = await say([write(path, textOf(file))])
       before.set(runId, new Map([[path, undefined]]))
-      become(path, { ...file, lines: file.lines.map((line) => ({ ...line, authors: new Set([runId]) })) })
+      become(path, byOne(file, runId))
       return path
     },
     async 'an agent rewrites'() {
@@ -216,8 +216,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     async 'a command creates'() {
       const path = fresh()
       const file = created('')
-      const runId = await exec(commandFor(path, file))
-      become(path, { ...file, lines: file.lines.map((line) => ({ ...line, authors: new Set([runId]) })) })
+      become(path, byOne(file, await exec(commandFor(path, file))))
       return path
     },
     async 'a command changes'() {
@@ -260,11 +259,8 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       await exec(`rm '${path}'`)
       become(path, undefined)
       if (chance(2) === 0) return path
-      const runId = await say([write(path, textOf(was))])
-      become(path, {
-        ...was,
-        lines: was.lines.map(({ text }) => ({ text, authors: new Set([runId]), carriers: new Set() })),
-      })
+      const authors = new Set([await say([write(path, textOf(was))])])
+      become(path, { ...was, lines: was.lines.map(({ text }) => ({ text, authors, carriers: new Set() })) })
       return `${path}, and an agent writes the same again`
     },
     async 'a command swaps'() {
