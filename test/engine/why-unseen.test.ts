@@ -1,4 +1,4 @@
-import { appendFileSync, linkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { appendFileSync, cpSync, linkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { cancel } from '../../src/engine/run/cancel.ts'
@@ -127,6 +127,18 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
       { by: 'unknown', since: null, runIds: [first] },
       { by: 'unknown', since: null, runIds: [first] },
     ])
+  })
+
+  test('a short file that came there by hand is unknown if a file that is gone had the same, and no run’s if it is still there', async () => {
+    const first = await say(write('a.txt', '1\n2\nthree\n'))
+    cpSync(at('a.txt'), at('copy.txt'))
+    expect([await author('copy.txt:1'), await author('copy.txt:3')]).toEqual([{ by: 'before' }, { by: 'before' }])
+    rmSync(at('copy.txt'))
+    renameSync(at('a.txt'), at('b.txt'))
+    const moved = { by: 'unknown', since: null, runIds: [first] }
+    expect([await author('b.txt:1'), await author('b.txt:3')]).toEqual([moved, moved])
+    pool().put('own.txt', 'mine\n')
+    expect(await author('own.txt:1')).toEqual({ by: 'before' })
   })
 
   test('what any of several cancelled commands may have left names each of them', async () => {

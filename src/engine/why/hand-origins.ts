@@ -47,9 +47,10 @@ export async function handOrigins(
 ): Promise<TracedLine[] | undefined> {
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
-  if (!bytes || text === undefined || telling(text).size < minLines || text.length < minLetters) return undefined
+  if (!bytes || text === undefined) return undefined
+  const isShort = telling(text).size < minLines || text.length < minLetters
   const same = await filesWith(tracer, place, hash)
-  if (same.length > 0) {
+  if (same.length > 0 && !isShort) {
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
     const isCut = same.length > maxVersionsAlike
@@ -59,7 +60,8 @@ export async function handOrigins(
     })
   }
   const all: (TracedLine | undefined)[][] = []
-  for (const { version, isWeak } of await filesLike(tracer, place, text)) {
+  const alike = [...(await maybeMoved(tracer, same)), ...(await filesLike(tracer, place, text))]
+  for (const { version, isWeak } of alike) {
     const old = await tracer.contents.get(version.after ?? '', version)
     const both = old && linesOfBoth(old, bytes)
     const origins = both ? possibleOrigins(both.old, both.fresh) : []
@@ -166,6 +168,17 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
       if (!version || shared.length === 0) continue
       if (!isWeak || !(await isStillThere(version, versions, protect))) found.push({ version, isWeak })
     }
+  return found
+}
+
+/** Versions with the same short content, which may be so by chance; a file that is still there was not moved. */
+async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[]): Promise<Alike[]> {
+  const found: Alike[] = []
+  for (const version of same) {
+    const versions = await versionsOfFile(rows, namesInFolders(join(version.folder, version.path)), maxVersions)
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    if (!own || !(await isStillThere(own, versions, protect))) found.push({ version, isWeak: true })
+  }
   return found
 }
 
