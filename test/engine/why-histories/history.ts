@@ -98,15 +98,14 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     writeFileSync(staged, textOf(file))
     return `mkdir -p '${dirname(path)}' && cat '${staged}' > '${path}'`
   }
-  /** Some begin like many others, with a head that everyone knows. */
-  const created = (author: Author): TrueFile => ({
-    lines: [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, 5 + chance(20))].map((text) => ({
-      text,
-      authors: new Set([author]),
-      carriers: new Set(),
-    })),
-    end: chance(5) === 0 ? '\r\n' : '\n',
-  })
+  /** Some begin like many others, with a head that everyone knows, and some are too short to be known by their content. */
+  const created = (author: Author): TrueFile => {
+    const count = chance(8) === 0 ? 1 + chance(3) : 5 + chance(20)
+    const texts = [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, count)]
+    const authors = new Set([author])
+    const lines = texts.map((text) => ({ text, authors, carriers: new Set<Author>() }))
+    return { lines, end: chance(5) === 0 ? '\r\n' : '\n' }
+  }
   const short = (): TrueFile => ({ ...created(''), lines: created('').lines.slice(0, 6) })
   const byOne = (file: TrueFile, author: Author): TrueFile => ({
     ...file,
