@@ -12,7 +12,7 @@ import { namesInFolders } from '../files/file-author.ts'
 import { hasEntry, hashNow } from '../files/file-now.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
-import { isNew, possibleOrigins } from './possible-origins.ts'
+import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
 import {
   agreedLine,
   isBefore,
@@ -65,13 +65,13 @@ export async function handOrigins(
     const old = await tracer.contents.get(version.after ?? '', version)
     const both = old && linesOfBoth(old, bytes)
     const origins = both ? possibleOrigins(both.old, both.fresh) : []
-    const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line !== isNew)
+    const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await throughHand(tracer, place, version, before)
     const byLine = new Map(before.map((line, at) => [line, traced[at]]))
     all.push(
       lines.map((line) => {
         const from = origins[line] ?? []
-        const found = from.flatMap((each) => byLine.get(each) ?? [])
+        const found = from.flatMap((each) => (each === isAny ? anyLine : (byLine.get(each) ?? [])))
         if (found.length === 0) return undefined
         const fresh = isWeak || from.includes(isNew) ? [{ author: unmatched, passages: [] }] : []
         return agreedLine([...fresh, ...found], { since: null, why: lineThere })
@@ -145,6 +145,7 @@ interface Alike {
 }
 
 const lineThere = 'the file came there by hand, and another one had this line'
+const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThere, runIds: [] }, passages: [] }
 
 /**
  * Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. One

@@ -1,6 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import { type LineMap, type LineSpan, partSpans, spansOf } from '../files/line-map.ts'
-import { isNew } from './possible-origins.ts'
+import { isAny, isNew } from './possible-origins.ts'
 import { agreedLine, type LineAuthor, type TracedLine } from './traced-line.ts'
 
 /** A line that may be one of several of the version before, or new. */
@@ -60,7 +60,8 @@ export class OpenLines {
     for (const { line, asked } of this.lines()) {
       const from = origins[line] ?? []
       const [only] = from
-      if (from.length === 1 && only === isNew) this.find(asked, { author: fresh, passages: [] })
+      if (from.includes(isAny)) this.find(asked, { author: { by: 'unknown', since, why, runIds: [] }, passages: [] })
+      else if (from.length === 1 && only === isNew) this.find(asked, { author: fresh, passages: [] })
       else if (from.length === 1 && only !== undefined && !slots.has(only)) slots.set(only, asked)
       else {
         const options = from.filter((each) => each !== isNew).map((each) => this.#slotOf(each, slots))

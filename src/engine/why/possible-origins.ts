@@ -2,9 +2,13 @@ import { matchLines } from '../files/match-lines.ts'
 
 /** Stands among the origins of a line that may be new. */
 export const isNew = -1
+/** Stands among the origins of a line that may be any of the equal ones, which are too many. */
+export const isAny = -2
 
+/** Max equal lines that are listed for one line. */
+const maxEqual = 100
 /** Max cells of the table of a comparison; above it every equal line comes into question. */
-const maxCells = 4_000_000
+const maxCells = 1_500_000
 
 /**
  * For each line of the second text the lines of the first one that it may be, and -1 if it may be new: contents alone do not
@@ -18,10 +22,11 @@ export function possibleOrigins(old: string[], fresh: string[]): number[][] {
   return fresh.map((text, line) => {
     const equal = inOld.get(text) ?? []
     const from = matched[line] ?? isNew
-    if (from === isNew) return [isNew, ...equal]
+    if (from === isNew) return equal.length > maxEqual ? [isNew, isAny] : [isNew, ...equal]
     if (equal.length === 1 && inFresh.get(text)?.length === 1) return [from]
-    shortest ??= shortestOrigins(old, fresh, matched) ?? (() => [isNew, ...(inOld.get(text) ?? [])])
-    return [...new Set([from, ...shortest(line)])]
+    shortest ??= shortestOrigins(old, fresh, matched) ?? (() => [isNew, isAny])
+    const all = [...new Set([from, ...shortest(line)])]
+    return all.length > maxEqual ? [isNew, isAny] : all
   })
 }
 
@@ -44,9 +49,12 @@ function shortestOrigins(
   freshLines: readonly string[],
   matched: readonly number[],
 ): ((line: number) => number[]) | undefined {
-  const [old, fresh] = [sharedPlaces(oldLines, freshLines), sharedPlaces(freshLines, oldLines)]
+  const { start, end } = changedPart(oldLines, freshLines)
+  const [oldEnd, freshEnd] = [oldLines.length - end, freshLines.length - end]
+  const old = sharedPlaces(oldLines, freshLines).filter((at) => at >= start && at < oldEnd)
+  const fresh = sharedPlaces(freshLines, oldLines).filter((at) => at >= start && at < freshEnd)
   const [n, m] = [old.length, fresh.length]
-  const known = matched.filter((from) => from !== isNew).length
+  const known = matched.filter((from, at) => from !== isNew && at >= start && at < freshEnd).length
   const [removed, added] = [n - known, m - known]
   const width = removed + added + 1
   if ((n + 1) * width > maxCells) return undefined
@@ -69,7 +77,7 @@ function shortestOrigins(
   const indexes = new Map(fresh.map((line, j) => [line, j]))
   return (line) => {
     const j = indexes.get(line)
-    if (j === undefined) return [isNew]
+    if (j === undefined) return []
     const origins: number[] = []
     let mayBeNew = false
     for (let i = Math.max(0, j - added); i <= Math.min(n, j + 1 + removed); i++) {
@@ -78,6 +86,20 @@ function shortestOrigins(
     }
     return mayBeNew ? [...origins, isNew] : origins
   }
+}
+
+/**
+ * How many lines at the start and at the end of both texts are the same in every longest common subsequence: those up to a line that
+ * occurs once in each text. Another sequence would leave that line out and could take no more of the others than these do.
+ */
+function changedPart(old: readonly string[], fresh: readonly string[]): { start: number; end: number } {
+  const [inOld, inFresh] = [placesOf(old), placesOf(fresh)]
+  const isOnce = (line: string) => inOld.get(line)?.length === 1 && inFresh.get(line)?.length === 1
+  const shorter = Math.min(old.length, fresh.length)
+  let [start, end] = [0, 0]
+  for (let at = 0; at < shorter && old[at] === fresh[at]; at++) if (isOnce(old[at] ?? '')) start = at + 1
+  for (let at = 1; at <= shorter - start && old.at(-at) === fresh.at(-at); at++) if (isOnce(old.at(-at) ?? '')) end = at
+  return { start, end }
 }
 
 /** Places of the lines that the other text has, too. */
