@@ -86,11 +86,11 @@ export const machine = new RegExp(
     .join('|'),
 )
 
-/** Ways to wait for the event loop's next turn: the writer needs them, to end a batch, and one file besides. */
+/** Ways to wait for the event loop's next turn: the writer needs them, to end a batch, and few files besides. */
 export const turns = /^(setImmediate|queueMicrotask)$/
 
-/** Sees by turns without an input that a rush of them is over. */
-export const turnWaiter = 'src/engine/run/worker/arrivals.ts'
+/** One sees by turns without an input that a rush is over; the other looks at agent files once in a turn. */
+export const turnWaiters = ['src/engine/run/worker/arrivals.ts', 'src/app/agents.ts']
 
 /** What a process has only once; commands get it as an argument, so that several can run in one process. */
 export const processOnly = {
