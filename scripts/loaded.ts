@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { parseCLI, startVitest } from 'vitest/node'
+import { restartInMemory } from '../test/setup/in-memory.ts'
 import { Tally } from '../test/setup/tally.ts'
 
 // Runs tests beside six busy loops: what waits for a signal passes on a busy machine, what counts on time does not.
@@ -14,6 +15,8 @@ if (process.argv.includes('--help')) {
   console.log(usage)
   process.exit(0)
 }
+
+restartInMemory()
 
 // Each ends with this process, however that ends: its input closes then. It asks between two spells of work.
 const busyLoop = `

@@ -1,11 +1,13 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseCLI, startVitest } from 'vitest/node'
+import { restartInMemory } from '../test/setup/in-memory.ts'
 import { Tally } from '../test/setup/tally.ts'
 
 // The whole of every proof of which `npm test` plays a part a day: the tests that import test/setup/long.ts or test-on.ts.
 // Arguments go to vitest: `npm run long -- test/store` or `-- -t 'a sentence'`.
 process.chdir(join(import.meta.dirname, '..'))
+restartInMemory()
 process.env['LONG'] = '1'
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])

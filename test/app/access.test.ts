@@ -5,7 +5,8 @@ import type { App } from '../../src/api/app.ts'
 import type { RunView } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import type { Principal, UserRole } from '../../src/domain/access/principal.ts'
-import { openTestApp, type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
 const never = new AbortController().signal
@@ -14,18 +15,13 @@ const refused = { code: 'forbidden' }
 
 let heddle: TestApp
 let model: ScriptedModel
-let work: { stop(): Promise<void> }
 beforeEach(async () => {
   model = scriptedModel(({ messages }) => ({ text: `heard: ${messages.at(-1)?.content}` }), {
     price: { input: 1, output: 1 },
   })
-  heddle = await openTestApp({ models: [model], agent: 'coordinator' })
-  work = await heddle.work()
+  heddle = await openWorkingApp({ models: [model], agent: 'coordinator' })
 })
-afterEach(async () => {
-  await work.stop()
-  await heddle.remove()
-})
+afterEach(() => heddle.remove())
 
 async function user(id: string, role: UserRole, more: Parameters<App['setUser']>[1] = {}): Promise<App> {
   await heddle.addUser(id, { role, folder, ...more })

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { agentLine, listAgents } from '../../src/domain/profiles/agent-index.ts'
 import { checkRegistry } from '../../src/domain/profiles/registry.ts'
 import { systemPrompt } from '../../src/engine/model/prompt.ts'
-import { openTestApp, type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
 const never = new AbortController().signal
@@ -13,16 +14,11 @@ const never = new AbortController().signal
 describe.each(['coordinator', 'general'] as const)('the prompt of @%s', (agent) => {
   let heddle: TestApp
   let model: ScriptedModel
-  let work: { stop(): Promise<void> }
   beforeEach(async () => {
     model = scriptedModel(() => ({ text: 'fine' }))
-    heddle = await openTestApp({ models: [model], agent })
-    work = await heddle.work()
+    heddle = await openWorkingApp({ models: [model], agent })
   })
-  afterEach(async () => {
-    await work.stop()
-    await heddle.remove()
-  })
+  afterEach(() => heddle.remove())
 
   async function prompt(): Promise<string> {
     const { itemId } = await heddle.submit(folder, { session: 'main', content: 'hello' })

@@ -1,21 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
+import type { TestApp } from '../../src/testing.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
 const never = new AbortController().signal
 
 let heddle: TestApp
-let work: { stop(): Promise<void> }
 beforeEach(async () => {
-  heddle = await openTestApp({ models: [scriptedModel(() => ({ text: 'fine' }))] })
-  work = await heddle.work()
+  heddle = await openWorkingApp()
 })
-afterEach(async () => {
-  await work.stop()
-  await heddle.remove()
-})
+afterEach(() => heddle.remove())
 
 function write(name: string, text: string): string {
   mkdirSync(join(heddle.home, 'skills'), { recursive: true })

@@ -3,18 +3,17 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { removeSecret, storeSecret } from '../../src/home/secrets.ts'
-import { openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { scriptedModel, type TestApp } from '../../src/testing.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
 const never = new AbortController().signal
 const value = 'hunter2-correct-horse'
 
 let heddle: TestApp
-let work: { stop(): Promise<void> }
 const requests: ModelRequest[] = []
 afterEach(async () => {
   requests.length = 0
-  await work.stop()
   await heddle.remove()
 })
 
@@ -26,8 +25,7 @@ async function open(): Promise<void> {
     if (last?.role === 'user' && call) return { calls: [{ name: call[1] ?? '', input: JSON.parse(call[2] ?? '') }] }
     return { text: 'done' }
   })
-  heddle = await openTestApp({ models: [model], agent: 'coordinator' })
-  work = await heddle.work()
+  heddle = await openWorkingApp({ models: [model], agent: 'coordinator' })
 }
 
 async function ask(content: string): Promise<void> {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openTestApp, type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
 import { planCall, planner, planningCoordinator, saidIn, whoIs } from '../engine/test-team.ts'
 import { untilSo } from '../setup/until.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
 const never = new AbortController().signal
@@ -9,7 +10,6 @@ const coordinator = planningCoordinator('plan')
 const plan = planner({ key: 'a' })
 
 let heddle: TestApp
-let work: { stop(): Promise<void> }
 let big: ScriptedModel
 let small: ScriptedModel
 beforeEach(async () => {
@@ -28,16 +28,12 @@ beforeEach(async () => {
     )
   big = model('big')
   small = model('small')
-  heddle = await openTestApp({ models: [big, small] })
-  work = await heddle.work()
+  heddle = await openWorkingApp({ models: [big, small] })
   await heddle.setProfile('profile:frugal:v1', { model: { model: 'small' } })
   await heddle.registerAgent({ agentId: '@frugal', profileId: 'profile:frugal:v1', description: 'Costs little.' })
   await heddle.setPin(folder, { scope: 'workspace', agentId: '@frugal' })
 })
-afterEach(async () => {
-  await work.stop()
-  await heddle.remove()
-})
+afterEach(() => heddle.remove())
 
 /** All runs, once nothing works any more: what each was for and which model it used. */
 async function runsAtRest(count: number) {

@@ -5,7 +5,8 @@ import type { App } from '../../src/api/app.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
 import { stepsIn } from '../../src/domain/event.ts'
-import { openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { scriptedModel, type TestApp } from '../../src/testing.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
 const never = new AbortController().signal
@@ -14,11 +15,7 @@ const refused = { code: 'forbidden' }
 const told = 'Ada waters the plants'
 
 let heddle: TestApp
-let work: { stop(): Promise<void> }
-afterEach(async () => {
-  await work.stop()
-  await heddle.remove()
-})
+afterEach(() => heddle.remove())
 
 async function open(narratives: boolean): Promise<void> {
   const model = scriptedModel(({ messages, tools }) => {
@@ -28,8 +25,7 @@ async function open(narratives: boolean): Promise<void> {
       return { calls: [{ name: 'memory_query', input: { query: 'safe' } }] }
     return { text: 'done' }
   })
-  heddle = await openTestApp({ models: [model], agent: 'coordinator', narratives })
-  work = await heddle.work()
+  heddle = await openWorkingApp({ models: [model], agent: 'coordinator', narratives })
 }
 
 async function user(id: string, role: UserRole): Promise<App> {

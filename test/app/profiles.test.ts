@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { RunView } from '../../src/api/views/run.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
-import { openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
+import type { TestApp } from '../../src/testing.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
 const never = new AbortController().signal
@@ -10,15 +11,10 @@ const writer = 'profile:writer:v1'
 const poet = { agentId: '@poet', profileId: writer, description: 'Writes poems.' }
 
 let heddle: TestApp
-let work: { stop(): Promise<void> }
 beforeEach(async () => {
-  heddle = await openTestApp({ models: [scriptedModel(() => ({ text: 'fine' }))] })
-  work = await heddle.work()
+  heddle = await openWorkingApp()
 })
-afterEach(async () => {
-  await work.stop()
-  await heddle.remove()
-})
+afterEach(() => heddle.remove())
 
 async function user(id: string, role: UserRole, more: Parameters<App['setUser']>[1] = {}): Promise<App> {
   await heddle.addUser(id, { role, folder, ...more })

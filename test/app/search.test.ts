@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
-import { openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { scriptedModel, type TestApp } from '../../src/testing.ts'
 import { untilSo } from '../setup/until.ts'
+import { openWorkingApp } from './working-app.ts'
 
 const never = new AbortController().signal
 
 let heddle: TestApp
 let folder: string
-let work: { stop(): Promise<void> }
 beforeEach(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-search-')))
   const model = scriptedModel(({ messages }) => {
@@ -21,11 +21,9 @@ beforeEach(async () => {
       ? { calls: [{ name: 'write_file', input: { path, content: `The crimson vessel, by ${path}.` } }] }
       : { text: last?.role === 'tool' ? 'done' : `heard of the vessel: ${last?.content}` }
   })
-  heddle = await openTestApp({ models: [model] })
-  work = await heddle.work()
+  heddle = await openWorkingApp({ models: [model] })
 })
 afterEach(async () => {
-  await work.stop()
   await heddle.remove()
   rmSync(folder, { recursive: true, force: true })
 })

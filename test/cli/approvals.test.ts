@@ -173,7 +173,7 @@ test.each([
   }
   terminal.type('/quit\r')
   const { code, out } = await terminal.ended
-  expect([code, out.split('notify.command does not work: ').length]).toEqual([0, 2])
+  expect([code, out.split('notify.command does not work:').length]).toEqual([0, 2])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(why)
   expect(existsSync(join(heddle.home, 'evil'))).toBe(false)
 })

@@ -1,17 +1,22 @@
 import pg from 'pg'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Hint, Store } from '../../src/store/store.ts'
 import { newTestRuntime, type TestRuntime } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { untilSo } from '../setup/until.ts'
 
 let runtime: TestRuntime
 let other: Store
+let server: pg.Client
 beforeEach(async () => {
   runtime = await newTestRuntime('postgres')
   other = await openStore(runtime.place, context)
+  server = new pg.Client(inject('postgresUrl'))
+  await server.connect()
 })
 afterEach(async () => {
+  await server.end()
   await other.close()
   await runtime.remove()
 })
@@ -21,18 +26,16 @@ const send = (store: Store, ...hints: Hint[]) =>
     for (const hint of hints) tx.hint(hint)
   })
 
-/** Collects what a store is told, without what is left over of `connected`; `until` resolves once it was told this. */
-function hearing(store: Store, ignored: Hint | undefined = 'ended:connected') {
+/** Collects what a store is told; `until` resolves once it was told this. */
+function hearing(store: Store) {
   const heard: Hint[] = []
   let told = Promise.withResolvers<void>()
-  const stop = store.onHint((hint) => {
-    if (hint === ignored) return
+  store.onHint((hint) => {
     heard.push(hint)
     told.resolve()
   })
   return {
     heard,
-    stop,
     async until(hint: Hint): Promise<void> {
       while (!heard.includes(hint)) {
         told = Promise.withResolvers()
@@ -42,24 +45,23 @@ function hearing(store: Store, ignored: Hint | undefined = 'ended:connected') {
   }
 }
 
-/** Resolves when both stores listen: a hint of each reaches the other. */
-async function connected(one: Store, two: Store): Promise<void> {
-  for (const [from, to] of [
-    [one, two],
-    [two, one],
-  ] as const) {
-    const listening = hearing(to, 'ended:nothing')
-    let isHeard = false
-    const heard = listening.until('ended:connected').then(() => {
-      isHeard = true
-    })
-    // What is sent before the other listens is lost, as it may be.
-    while (!isHeard) {
-      await send(from, 'ended:connected')
-      await Promise.race([heard, context.clock.sleep(20)])
-    }
-    listening.stop()
-  }
+/** The name of the connections that carry hints of this place. */
+function hintConnections(): string {
+  const { url } = runtime.place as { url: string }
+  return `heddle hints ${new URL(url).searchParams.get('schema')}`
+}
+
+/** Resolves when both stores listen, as the server knows: what is sent before that is lost, as it may be. */
+async function connected(...stores: [Store, Store]): Promise<void> {
+  const stops = stores.map((store) => store.onHint(() => undefined))
+  await untilSo(async () => {
+    const { rowCount } = await server.query(
+      "SELECT FROM pg_stat_activity WHERE application_name = $1 AND state = 'idle' AND query ~ '^(LISTEN|SELECT pg_notify)'",
+      [hintConnections()],
+    )
+    return rowCount === stores.length
+  })
+  for (const stop of stops) stop()
 }
 
 test('a hint of one process reaches another, once, and its own listeners only once', async () => {
@@ -101,19 +103,22 @@ test('many hints share messages, and all of them arrive', async () => {
 
 test('a listener whose connection is ended connects again, and is told to look', async () => {
   await connected(runtime.store, other)
-  const there = hearing(other)
-  const { url } = runtime.place as { url: string }
-  const killer = new pg.Client(url.replace(/[?&]schema=[^&]*/, ''))
-  await killer.connect()
-  const schema = new URL(url).searchParams.get('schema') ?? ''
-  const ended = await killer.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1`,
-    [`heddle hints ${schema}`],
+  const [here, there] = [hearing(runtime.store), hearing(other)]
+  const ended = await server.query(
+    'SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+    [hintConnections()],
   )
-  await killer.end()
   expect(ended.rowCount).toBe(2)
+  const pids = ended.rows.map(({ pid }) => pid)
+  await untilSo(
+    async () => (await server.query('SELECT FROM pg_stat_activity WHERE pid = ANY($1)', [pids])).rowCount === 0,
+  )
   await there.until('cancel')
   await connected(runtime.store, other)
+  await send(runtime.store, 'ended:there')
+  await there.until('ended:there')
+  await send(other, 'ended:here')
+  await here.until('ended:here')
 })
 
 test('a process that ends at once after its change has told others of it', async () => {

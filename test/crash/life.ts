@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import { node } from '../setup/node.ts'
+import { compileCache, node } from '../setup/node.ts'
 import type { Act } from './act.ts'
 import type { Passes, Said } from './said.ts'
 
@@ -96,7 +95,7 @@ function killRunning(): void {
 export function startProgram(program: string, args: string[], env: Record<string, string> = {}) {
   const child = spawn(node[0], [...node.slice(1), program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache'), ...env },
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache, ...env },
   })
   if (running.size === 0) process.on('exit', killRunning)
   running.add(child)

@@ -128,13 +128,21 @@ describe('two processes on PostgreSQL', () => {
   test('the day has one purse: two requests at once cannot both take the last of it', async () => {
     const priced = { ...family, price: { input: 1, output: 1 } }
     const limits = { ...a.engine.limits, perDayUsd: 0.002, maxOutputTokens: 1000 }
-    const poor = ({ engine }: Process): Engine => ({ ...engine, limits, model: () => priced })
+    const poor = ({ engine }: Process, model: Model = priced): Engine => ({ ...engine, limits, model: () => model })
     const blind = ({ engine, ownerId }: Process) => claimNext({ ...engine, model: () => notYet() }, { ownerId })
     await say(a, 'one')
     await submit(b.engine, { folder, label: 'other', content: 'two' })
     const [first, second] = [(await blind(a)) as ClaimedRun, (await blind(b)) as ClaimedRun]
-    const work = () => executeRun(poor(a), first, idle(never))
-    await interleave({ of: a, area: 'step', work }, () => executeRun(poor(b), second, idle(never)))
+    // The first is answered when the second has looked: an answer gives back what it did not need.
+    const looked = Promise.withResolvers<void>()
+    const patient: Model = {
+      ...priced,
+      reply: (request, onDelta) => looked.promise.then(() => priced.reply(request, onDelta)),
+    }
+    const work = () => executeRun(poor(a, patient), first, idle(never))
+    await interleave({ of: a, area: 'step', work }, () =>
+      executeRun(poor(b), second, idle(never)).finally(() => looked.resolve()),
+    )
     // The second comes back when the first has spent what it needs.
     expect((await runs()).map(({ state, waitingFor }) => [state, waitingFor])).toEqual([
       ['completed', null],

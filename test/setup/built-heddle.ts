@@ -1,28 +1,20 @@
 import { createHash } from 'node:crypto'
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundle } from '../../scripts/bundle.ts'
+import { sharedParts } from '../../scripts/parts.ts'
 import { buildOnce } from './build-once.ts'
-import { bundleWhole } from './bundle.ts'
 
 const root = join(import.meta.dirname, '../..')
 const cache = join(root, 'node_modules/.cache/heddle-built')
+const entries = ['cli/main', 'tools/files/file-thread']
 const dayMs = 86_400_000
 
 /** For the environment of a process: code that was compiled for one home is used by the others. */
 export const cachedCode = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
 
 /**
- * Heddle of this checkout in one file, below a launcher as in the package: its start takes half the time of that from
+ * Heddle of this checkout in few files, below a launcher as in the package: its start takes half the time of that from
  * hundreds of sources. Made anew when a source has changed.
  */
 export async function builtHeddle(): Promise<string> {
@@ -34,7 +26,7 @@ export async function builtHeddle(): Promise<string> {
 
 /**
  * The launcher of a checkout, made in a directory: on an old Node it restarts on the checkout's own, and its sources
- * are the one file.
+ * are those few files.
  */
 export async function builtCheckout(directory: string): Promise<string> {
   const program = join(await builtHeddle(), '../../dist/cli/main.js')
@@ -48,9 +40,8 @@ export async function builtCheckout(directory: string): Promise<string> {
 }
 
 function sourcesAsTheyAre(): string {
-  const files = globSync(['src/**', 'agents/**', 'bin/*', 'package*.json', 'scripts/bundle.ts', 'test/setup/bu*.ts'], {
-    cwd: root,
-  }).sort()
+  const builders = ['scripts/{bundle,parts}.ts', 'test/setup/bu*.ts']
+  const files = globSync(['src/**', 'agents/**', 'bin/*', 'package*.json', ...builders], { cwd: root }).sort()
   const hash = createHash('sha256')
   for (const file of files) {
     const { size, mtimeMs } = statSync(join(root, file))
@@ -60,10 +51,12 @@ function sourcesAsTheyAre(): string {
 }
 
 async function buildIn(directory: string): Promise<void> {
-  const main = await bundleWhole('src/cli/main.ts', directory)
-  cpSync(join(root, 'bin'), join(directory, 'bin'), { recursive: true })
-  mkdirSync(join(directory, 'dist/cli'), { recursive: true })
-  renameSync(main, join(directory, 'dist/cli/main.js'))
+  for (const name of ['bin', 'agents', 'package.json'])
+    cpSync(join(root, name), join(directory, name), { recursive: true })
+  const dist = join(directory, 'dist')
+  cpSync(join(root, 'src/store/sqlite/schema.sql'), join(dist, 'store/sqlite/schema.sql'))
+  const programs = Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`]))
+  await bundle({ programs, directory: dist, shared: sharedParts })
 }
 
 /** Not those of today: another run may use one. */

@@ -12,6 +12,7 @@ const programOf = {
   bubblewrap: 'bwrap',
   prometheus: 'promtool',
   chromium: 'chromium',
+  'chromium-headless-shell': 'chromium-headless-shell',
 } as const
 export type SystemPackage = keyof typeof programOf
 
@@ -27,7 +28,7 @@ export function ensurePackages(packages: readonly SystemPackage[]): void {
   const missing = packages.filter((name) => findProgram(programOf[name]) === undefined)
   if (missing.length === 0) return
   const command = `apt-get install -y ${missing.join(' ')}`
-  if (process.getuid?.() !== 0 || findProgram('apt-get') === undefined) {
+  if (!canInstall()) {
     throw advice(`The tests need ${missing.join(' and ')}: install with your package manager (Debian: sudo ${command})`)
   }
   console.error(`The tests need ${missing.join(' and ')}: installing with ${command}`)
@@ -36,6 +37,17 @@ export function ensurePackages(packages: readonly SystemPackage[]): void {
     const second = aptInstall(missing)
     if (!second.ok) throw advice(`${command} failed: ${second.lastLine}`)
   }
+}
+
+/** Installs what only makes the tests quicker, where that is possible without a question; without it they run too. */
+export function installIfOffered(name: SystemPackage): void {
+  if (findProgram(programOf[name]) !== undefined || !canInstall()) return
+  console.error(`The tests are quicker with ${name}: installing it`)
+  aptInstall([name])
+}
+
+function canInstall(): boolean {
+  return process.getuid?.() === 0 && findProgram('apt-get') !== undefined
 }
 
 /** An error without a stack: the one line is all that helps, and a stack would bury it. */
@@ -50,7 +62,8 @@ function aptInstall(packages: readonly string[]) {
 }
 
 function aptGet(args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...args], {
+  const patience = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::http::Timeout=30']
+  const { status, stdout, stderr } = spawnSync('apt-get', [...patience, ...args], {
     encoding: 'utf8',
     // RUNLEVEL keeps Debian from starting a database server of its own on the standard port.
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },

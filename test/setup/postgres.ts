@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
+import { compileCache } from './node.ts'
 import { ensurePackages, findProgram } from './packages.ts'
 
 declare module 'vitest' {
@@ -22,8 +23,7 @@ declare module 'vitest' {
 /** Gives every test a PostgreSQL: the one named by HEDDLE_TEST_POSTGRES, else a private one for this run. */
 export default async function providePostgres(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['HEDDLE_TEST_POSTGRES']
-  // Compiled once for all the homes that tests make; each would keep a copy of its own otherwise.
-  process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/heddle-tests')
+  process.env['NODE_COMPILE_CACHE'] ??= compileCache
   ensurePackages([...(given === undefined ? (['postgresql'] as const) : []), 'strace', 'bubblewrap'])
   const schemaPrefix = `t_${randomBytes(4).toString('hex')}_`
   project.provide('schemaPrefix', schemaPrefix)

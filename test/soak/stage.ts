@@ -6,6 +6,7 @@ import { hallRule, startProvider, type TestProvider } from '../../src/testing.ts
 import { newHeddle, type Spoken, type Started, type TestHeddle } from '../cli/heddle.ts'
 import type { Databases } from '../crash/databases.ts'
 import type { Chance } from '../engine/simulator-schedule.ts'
+import { compileCache } from '../setup/node.ts'
 import type { SoakRow } from './rows.ts'
 
 /** Agents at work at a time, over all daemons. */
@@ -15,9 +16,7 @@ const leaseSeconds = 3
 /** A reply comes in pieces after a while, so that a kill finds calls at every stage. */
 const [shortestThought, longestThought] = [20, 160]
 const pieces = { pieceBytes: 600, pause: 10 }
-/** Compiled once for all homes. */
-const cachedCode = join(import.meta.dirname, '../../node_modules/.cache/heddle-tests')
-const env = { NODE_COMPILE_CACHE: cachedCode, SOAK_KEY: 'loopback' }
+const env = { NODE_COMPILE_CACHE: compileCache, SOAK_KEY: 'loopback' }
 
 /** Where one plan is carried out: a provider with its log, a database, and real daemons that can be killed. */
 export interface Stage {

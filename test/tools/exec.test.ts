@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { describeAsRoot } from '../setup/root.ts'
 import { type CommandFolder, commandFolder, nobody } from './command-folder.ts'
+
+/** All that a command sees in /tmp, its home: the way to its folder. */
+const onTheWay = tmpdir() === '/tmp' ? 'heddle-commands-\\w+' : relative('/tmp', tmpdir()).split('/')[0]
 
 let folder: CommandFolder
 beforeEach(async () => {
@@ -24,7 +28,7 @@ describe('a command is answered by what it wrote and how it ended', () => {
     ['printf "%s" "ä€😀"', 'ä€😀\n[exit 0]'],
     ['read line; echo "got: $line"', 'got: \n[exit 0]'],
     ['[[ a == a ]] && echo bash', 'bash\n[exit 0]'],
-    ['ls -A "$HOME"; pwd | grep -c /folder; id -un | wc -l', /^heddle-commands-\w+\n1\n1\n\[exit 0\]$/],
+    ['ls -A "$HOME"; pwd | grep -c /folder; id -un | wc -l', new RegExp(`^${onTheWay}\\n1\\n1\\n\\[exit 0\\]$`)],
     ['echo $0 $# $-', /^\/usr\/bin\/bash 0 \w+\n|^\/bin\/bash 0 \w+\n/],
   ])('%s', async (command, answer) => {
     const text = await folder.run(command)

@@ -1,5 +1,4 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { neutralPlace } from '../../src/tools/exec/sandbox/neutral-place.ts'
@@ -8,7 +7,8 @@ let secret: string
 let placed: Record<string, string>
 const made: string[] = []
 beforeEach(() => {
-  secret = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-secret-place-')))
+  // On the disk of the other names: the temporary folder may be in memory.
+  secret = realpathSync(mkdtempSync('/var/tmp/heddle-secret-place-'))
   writeFileSync(join(secret, 'node'), '#!/bin/sh\n', { mode: 0o755 })
   mkdirSync(join(secret, 'npm/bin'), { recursive: true })
   writeFileSync(join(secret, 'npm/bin/npm-cli.js'), 'npm')

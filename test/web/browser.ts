@@ -7,7 +7,7 @@ import { runInProcess } from '../cli/in-process.ts'
 import { cachedCode } from '../setup/built-heddle.ts'
 import { inTurn, today } from '../setup/long.ts'
 import { node } from '../setup/node.ts'
-import { ensurePackages, findProgram } from '../setup/packages.ts'
+import { ensurePackages, findProgram, installIfOffered } from '../setup/packages.ts'
 import { builtWithPage } from './built-page.ts'
 
 /** How pages are looked at: one of the ways for a week, in which each page has its turn. */
@@ -170,20 +170,23 @@ export async function startTestPage({ files = sampleFiles, model, fill }: TestPa
 
 let browser: Promise<Browser> | undefined
 
-/**
- * Ends with its worker, whose pipe it reads. The headless shell is the same engine without the windows of a desktop
- * browser, for a fifth less processor time; it is taken where it is installed.
- */
+/** Ends with its worker, whose pipe it reads. */
 function launchBrowser(): Promise<Browser> {
-  const shell = findProgram('chromium-headless-shell')
-  if (shell === undefined) ensurePackages(['chromium'])
-  const executablePath = shell ?? findProgram('chromium') ?? '/usr/bin/chromium'
   // Fewer processes: what isolates one site from another is not what is tested here.
   const together = ['--in-process-gpu', '--enable-features=NetworkServiceInProcess2']
+  const oneForAll = ['--process-per-site', '--disable-site-isolation-trials']
   return chromium.launch({
-    executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...together],
+    executablePath: findBrowser(),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...together, ...oneForAll],
   })
+}
+
+/** The headless shell is the same engine without the windows of a desktop browser, for a third less processor time. */
+function findBrowser(): string {
+  installIfOffered('chromium-headless-shell')
+  const shell = findProgram('chromium-headless-shell')
+  if (shell === undefined) ensurePackages(['chromium'])
+  return shell ?? findProgram('chromium') ?? '/usr/bin/chromium'
 }
 
 /** For a program that is no test, and ends only without it. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import { startTestPage, type TestPage } from './browser.ts'
 
 /** Ways to make a page run, load or show something that is not its own. Each would set `window.broken`. */
@@ -81,7 +82,7 @@ test('hostile text in every field that text can be in runs nothing, loads nothin
   await heddle.heddle('config', 'set', 'notify.command', payloads.slice(0, 20).join(' '))
   await heddle.restart()
   const page = await heddle.open('/')
-  for (const path of [
+  const pages = [
     '/',
     `/s/${session}`,
     `/s/${session}/${turnId}`,
@@ -100,7 +101,8 @@ test('hostile text in every field that text can be in runs nothing, loads nothin
     `/agents/${encodeURIComponent(payloads[1] ?? '')}`,
     '/doctor',
     `/${encodeURIComponent(payloads[1] ?? '')}`,
-  ]) {
+  ]
+  for (const path of inTurn(pages, 6)) {
     await page.goto(`${heddle.url}${path}`)
     await page.locator('main h1').waitFor()
     await page.getByText('Loading…').first().waitFor({ state: 'detached' })
