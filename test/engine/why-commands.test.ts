@@ -72,6 +72,12 @@ describe.each(databases)('lines that commands and hands move and change, on %s',
     expect(await authors('lib/core.py', 3)).toEqual([first, second, first])
   })
 
+  test('a short file that a command moved keeps its author', async () => {
+    const first = await say(write('VERSION', '1.2\n'))
+    await exec('mkdir lib && mv VERSION lib/VERSION')
+    expect(await authors('lib/VERSION', 1)).toEqual([first])
+  })
+
   test('a command that moves a file and changes it is the author of what it changed', async () => {
     const first = await say(write('app.py', text))
     const mover = await exec("mv app.py core.py && printf 'added by the command\\n' >> core.py")

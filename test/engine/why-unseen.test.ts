@@ -143,6 +143,14 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     expect(await author('own.txt:1')).toEqual({ by: 'before' })
   })
 
+  test('what a cancelled command left is not told as a copy of what a run wrote later in the same words', async () => {
+    const running = await begin(`printf '${text.replaceAll('\n', '\\n')}' > new.py`)
+    await cancel(pool().engine, running.runId, 'stop')
+    await say(write('other.py', text))
+    await exec('mv new.py core.py')
+    expect(await author('core.py:1')).toEqual({ ...unknown(), runIds: expect.arrayContaining([running.runId]) })
+  })
+
   test('what any of several cancelled commands may have left names each of them', async () => {
     const [one, other] = [await begin('touch one'), await begin("printf 'by the other\\n' > new.py")]
     await cancel(pool().engine, one.runId, 'stop')

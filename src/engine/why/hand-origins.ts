@@ -54,9 +54,12 @@ export async function handOrigins(
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
     const isCut = same.length > maxVersionsAlike
+    // Whatever a command did that nobody saw, it may have made this content itself, unless a file is gone that had it.
+    const isDoubted = unmatched.by === 'unknown' && !(await areGone(tracer, same))
+    const doubts = isDoubted ? [{ author: unmatched, passages: [] }] : []
     return lines.map((_, at) => {
       const found = all.flatMap((each) => each[at] ?? [])
-      return toldAs(agreed(found, isCut), unmatched)
+      return toldAs(agreed([...found, ...doubts], isCut), unmatched)
     })
   }
   const all: (TracedLine | undefined)[][] = []
@@ -104,6 +107,16 @@ const slackMs = 10
 /** Whether a version was there when the content came to its place. */
 function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_INFINITY }: Place): boolean {
   return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + slackMs
+}
+
+/** Whether the files of these versions are gone, and no command is known to have moved or removed them. */
+async function areGone({ rows, protect }: Tracer, same: readonly FileVersion[]): Promise<boolean> {
+  for (const { folder, path } of same) {
+    if (await hasEntry({ folder, path, protect })) return false
+    const last = (await versionsOfFile(rows, namesInFolders(join(folder, path)), 1)).at(-1)
+    if (last?.after === null) return false
+  }
+  return true
 }
 
 async function throughHand(

@@ -28,7 +28,8 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
   for (const { path, after } of fresh) {
     const same = gone.filter((each) => each.before?.sha256 === after?.sha256)
     const from = nearestName(path, same)
-    if (from === undefined || !hasSubstance(after)) continue
+    // However short: one command took it away there and left it here.
+    if (from === undefined || after?.bytes?.length === 0) continue
     taken.add(from)
     moved.set(path, from)
   }

@@ -98,10 +98,9 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     writeFileSync(staged, textOf(file))
     return `mkdir -p '${dirname(path)}' && cat '${staged}' > '${path}'`
   }
-  /** Some begin like many others, with a head that everyone knows, and some are too short to be known by their content. */
+  /** Some begin like many others, with a head that everyone knows. */
   const created = (author: Author): TrueFile => {
-    const count = chance(8) === 0 ? 1 + chance(3) : 5 + chance(20)
-    const texts = [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, count)]
+    const texts = [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, 5 + chance(20))]
     const authors = new Set([author])
     const lines = texts.map((text) => ({ text, authors, carriers: new Set<Author>() }))
     return { lines, end: chance(5) === 0 ? '\r\n' : '\n' }
