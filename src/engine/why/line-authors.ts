@@ -252,7 +252,20 @@ export class LineTracer implements Tracer {
   async #start({ path, versions, changedAt, hasOtherNames }: Place, node: VersionNode): Promise<LineAuthor> {
     if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
     if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
-    const unseen = await this.#unseen(path, { since: 0, until: lastChange(node.at, changedAt) })
+    const until = lastChange(node.at, changedAt)
+    // Commands that ran when the file was first seen, and had not found it so at their start.
+    const during = this.#commandsOf(versions)
+      .within({ since: 0, until })
+      .filter(({ before }) => before !== node.hash)
+    if (during.length > 0) {
+      const runIds = [...new Set(during.flatMap(({ runId }) => runId ?? []))]
+      return unknown(
+        Math.min(...during.map(({ command }) => command?.since ?? 0)),
+        'a command ran at that time',
+        runIds,
+      )
+    }
+    const unseen = await this.#unseen(path, { since: 0, until })
     return unseen ?? (hasOtherNames ? unknown(null, otherNames) : { by: 'before' })
   }
 
