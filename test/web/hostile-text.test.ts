@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startProvider } from '../../src/testing.ts'
 import { inTurn } from '../setup/long.ts'
 import { startTestPage, type TestPage } from './browser.ts'
 
@@ -103,31 +105,7 @@ test('hostile text in every field that text can be in runs nothing, loads nothin
     `/${encodeURIComponent(payloads[1] ?? '')}`,
   ]
   for (const path of inTurn(pages, 6)) {
-    await page.goto(`${heddle.url}${path}`)
-    await page.locator('main h1').waitFor()
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-    // Not by the mouse: turns outside the window have no layout until they are scrolled there.
-    const opened = await page.locator('main summary').evaluateAll((all) => {
-      for (const summary of all) (summary as HTMLElement).click()
-      return all.every(({ parentElement }) => (parentElement as HTMLDetailsElement).open)
-    })
-    expect([path, opened]).toEqual([path, true])
-    const found = await page.evaluate(() => ({
-      broken: (window as { broken?: unknown }).broken ?? null,
-      elements: [
-        ...document.querySelectorAll(
-          'main :is(script, iframe, object, embed, form:not([class]), img, video, math, style, link, base, meta)',
-        ),
-      ].map(({ outerHTML }) => outerHTML),
-      handlers: [...document.querySelectorAll('*')].flatMap((element) =>
-        element.getAttributeNames().filter((name) => name.startsWith('on')),
-      ),
-      links: [...document.querySelectorAll('main a')]
-        .map((link) => link.getAttribute('href') ?? '')
-        .filter((href) => !/^(\/|https?:\/\/evil\.example\/)/.test(href)),
-      bidi: /[\u202a-\u202e\u2066-\u2069]/.test(document.querySelector('main')?.textContent ?? ''),
-    }))
-    expect({ path, ...found }).toEqual({ path, broken: null, elements: [], handlers: [], links: [], bidi: false })
+    await expectHarmless(page, `${heddle.url}${path}`)
   }
   // A link made by a text never leads into the page: only the page's own references do.
   await page.goto(`${heddle.url}/s/${session}`)
@@ -135,3 +113,56 @@ test('hostile text in every field that text can be in runs nothing, loads nothin
   expect(await page.getByRole('link', { name: 'approve', exact: true }).count()).toBe(0)
   expect(heddle.troubles).toEqual([])
 })
+
+test('hostile text of a provider, in its errors, names of models and of tools, does no more', async () => {
+  const text = payloads.join(' ').replaceAll('\u0000', '')
+  const replies = [
+    { faults: { status: { code: 400, body: { error: { message: text, type: text, code: text } } } } },
+    { text, model: text, calls: [{ id: 'c1', name: 'read_file', input: { path: text } }] },
+    { text, model: text, calls: [{ id: 'c2', name: text, input: { [text]: text } }] },
+    { text, model: text },
+  ]
+  let asked = 0
+  const provider = await startProvider({ answer: () => replies[asked++] ?? { text: 'done' } })
+  const other = await startTestPage({ model: provider.url })
+  await other.heddle('ask', 'one')
+  await other.heddle('ask', 'two')
+  const { runs } = JSON.parse(await other.heddle('ps', '--all', '--json')) as { runs: { id: string }[] }
+  expect([runs.length, asked]).toEqual([2, replies.length])
+  const page = await other.open('/')
+  const ofRuns = runs.flatMap(({ id }) => [`/runs/${id}?view=log`, `/runs/${id}?view=tree`, `/why/run:${id}`])
+  for (const path of ['/', '/s/main', '/turns', '/runs', '/usage?by=model', ...ofRuns])
+    await expectHarmless(page, `${other.url}${path}`)
+  expect(other.troubles).toEqual([])
+  await other.close()
+  await provider.close()
+})
+
+/** Opens a page with everything on it, and expects that no text has become anything else. */
+async function expectHarmless(page: Page, address: string): Promise<void> {
+  await page.goto(address)
+  await page.locator('main h1').waitFor()
+  await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+  // Not by the mouse: turns outside the window have no layout until they are scrolled there.
+  const opened = await page.locator('main summary').evaluateAll((all) => {
+    for (const summary of all) (summary as HTMLElement).click()
+    return all.every(({ parentElement }) => (parentElement as HTMLDetailsElement).open)
+  })
+  expect([address, opened]).toEqual([address, true])
+  const found = await page.evaluate(() => ({
+    broken: (window as { broken?: unknown }).broken ?? null,
+    elements: [
+      ...document.querySelectorAll(
+        'main :is(script, iframe, object, embed, form:not([class]), img, video, math, style, link, base, meta)',
+      ),
+    ].map(({ outerHTML }) => outerHTML),
+    handlers: [...document.querySelectorAll('*')].flatMap((element) =>
+      element.getAttributeNames().filter((name) => name.startsWith('on')),
+    ),
+    links: [...document.querySelectorAll('main a')]
+      .map((link) => link.getAttribute('href') ?? '')
+      .filter((href) => !/^(\/|https?:\/\/evil\.example\/)/.test(href)),
+    bidi: /[\u202a-\u202e\u2066-\u2069]/.test(document.querySelector('main')?.textContent ?? ''),
+  }))
+  expect({ address, ...found }).toEqual({ address, broken: null, elements: [], handlers: [], links: [], bidi: false })
+}
