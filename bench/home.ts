@@ -72,3 +72,8 @@ export async function ask(app: App, session: string, content: string): Promise<v
   const answered = await app.answer(folder, itemId, new AbortController().signal)
   if (!answered.ok) throw new Error(`${session}: ${answered.status}: ${answered.text}`)
 }
+
+/** Brings the search index up to date. It is made beside the work: what was added to begin with would be measured with the rest. */
+export async function indexAll(app: App): Promise<void> {
+  for (let left = 1; left > 0; ) left = (await app.search(folder, { query: 'heddle', limit: 1 })).unindexed ?? 0
+}

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { openHome } from './home.ts'
+import { indexAll, openHome } from './home.ts'
 import { draftOf, folder, growBy, type Scratch } from './scratch.ts'
 import { zeroLatencyModel } from './zero-latency.ts'
 
@@ -20,6 +20,7 @@ export async function fillLargeHome(scratch: Scratch): Promise<LargeHome> {
   const app = await openHome({ home, model: zeroLatencyModel() })
   const labels = Array.from({ length: sessions }, (_, number) => `session-${number}`)
   await growBy((session) => app.append(folder, { session, draft: draftOf(670) }), labels, turns)
+  await indexAll(app)
   await app.close()
   return {
     turns,

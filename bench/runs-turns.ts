@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { App } from '../src/api/app.ts'
 import { openBare } from './bare.ts'
 import { type Figure, measurePairs, type Pairs, ratio } from './figures.ts'
-import { ask, openHome } from './home.ts'
+import { ask, indexAll, openHome } from './home.ts'
 import type { LargeHome } from './large-home.ts'
 import { draftOf, folder, growBy, type Scratch } from './scratch.ts'
 import { conversation, zeroLatencyModel } from './zero-latency.ts'
@@ -26,6 +26,7 @@ async function measureFloor(scratch: Scratch): Promise<Figure> {
   const depth = 200 - inARow / 2
   const app = await openHome({ home: join(scratch.directory, 'floor'), model: zeroLatencyModel() })
   await growBy((session) => app.append(folder, { session, draft }), labels, labels.length * depth)
+  await indexAll(app)
   const bare = openBare(scratch, 'floor-bare', zeroLatencyModel())
   for (const label of labels) bare.grow(label, depth, draft)
   const work = await app.work()
@@ -66,6 +67,7 @@ async function measureDepths(scratch: Scratch): Promise<Figure[]> {
     ['window', window - half],
   ] as const)
     await growBy((session) => other.append(folder, { session, draft }), labels(kind), labels(kind).length * turns)
+  for (const each of [app, other]) await indexAll(each)
   const works = [await app.work(), await other.work()]
   const compare = async (deepLabels: string[], kind: string) =>
     perTurn(

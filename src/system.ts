@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock, Millis, Random } from './domain/clock.ts'
 
 /** Max of Node timers; a longer one would fire at once. */
@@ -13,8 +12,22 @@ export const systemClock: Clock = {
   sleep: (duration, signal) =>
     sleepInParts(duration, signal, {
       monotonic: systemClock.monotonic,
-      wait: (part) => wait(part, undefined, signal ? { signal } : {}).catch(() => undefined),
+      wait: (part) => waitOnce(part, signal),
     }),
+}
+
+/** Waits for a timer or the signal. By hand: the timer of `node:timers/promises` makes an error with its stack for every abort. */
+function waitOnce(duration: Millis, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, duration)
+    signal?.addEventListener('abort', end)
+  })
 }
 
 /** Sleeps for any length, in timers that Node can hold. */

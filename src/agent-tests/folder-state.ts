@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Dirent, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
@@ -57,7 +57,7 @@ function contentOf(path: string, entry: Dirent): string {
     if (entry.isSymbolicLink()) return `link to ${readlinkSync(path)}`
     if (!entry.isFile()) return 'not a file'
     const { size } = statSync(path)
-    return size > maxBytes ? `${size} bytes` : createHash('sha256').update(readFileSync(path)).digest('hex')
+    return size > maxBytes ? `${size} bytes` : hash('sha256', readFileSync(path))
   } catch {
     return 'not readable'
   }

@@ -38,7 +38,7 @@ export function lookAt(path: string, within: string): { stats: BigIntStats } | {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     if (stats === undefined) return undefined
     if (!stats.isSymbolicLink()) return stats.isFile() ? { stats } : { finding: noFile }
-    const target = realpathSync(path)
+    const target = realpathSync.native(path)
     if (!isWithin(target, within)) return { finding: linkOutside(target) }
     const reached = lstatSync(target, { bigint: true })
     return reached.isFile() ? { stats: reached } : { finding: noFile }
@@ -70,7 +70,7 @@ export function readBytes(path: string, clock: Now): { bytes: Uint8Array; stamp:
 /** Real path; undefined if it does not exist. */
 export function realPathOf(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch {
     return undefined
   }

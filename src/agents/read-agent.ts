@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import type { Agent, AgentFormat, AgentSource, AgentStatus } from '../domain/agent.ts'
 import { groupDigits } from '../domain/text/group-digits.ts'
@@ -128,7 +128,7 @@ function decode(bytes: Uint8Array): string | Finding {
 }
 
 function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+  return hash('sha256', bytes)
 }
 
 /** Default agent name from a file's path. */

@@ -50,15 +50,27 @@ export function openAppAgents(
 ): AppAgents {
   const names = (list: readonly { name: string }[]) => list.map(({ name }) => name)
   const agents = openAgents({ paths, config, clock, tools: names(tools), models: names(models) })
+  const list = oncePerTurn(agents.list)
   const cannotWork = ({ status }: Agent) => status === 'broken' || status === 'untrusted'
   return {
-    find: agents.find,
+    find: oncePerTurn(agents.find),
     look: agents.look,
-    list: (folder) => agents.list(folder).filter(isLive),
+    list: (folder) => list(folder).filter(isLive),
     askable: (folder) => ({
       names: () => answeringNames(agents, folder),
       unusable: (name) => agents.list(folder).find((agent) => agent.name === name && cannotWork(agent)),
     }),
+  }
+}
+
+/** Calls a function once per turn of the event loop for the same arguments: many children of one request ask together. */
+function oncePerTurn<A extends (string | undefined)[], R>(call: (...args: A) => R): (...args: A) => R {
+  const answers = new Map<string, R>()
+  return (...args) => {
+    const key = JSON.stringify(args)
+    if (answers.size === 0) setImmediate(() => answers.clear())
+    if (!answers.has(key)) answers.set(key, call(...args))
+    return answers.get(key) as R
   }
 }
 

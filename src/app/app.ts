@@ -113,6 +113,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
       identityFiles: identityFilesOf(paths.home, clock),
       fileSearch: files && fileSearch(runtime, files),
       guardRecords: paths.guards,
+      sandboxProof: paths.sandboxProof,
     },
   )
   const known = {

@@ -14,11 +14,11 @@ export function approvalApp(runtime: Runtime, worker: Pick<ProcessWorker, 'decid
     async decide(reference, decision) {
       assertHashGiven(reference, decision)
       const decided = await worker.decide(approvalId(reference), decision, caller.text)
-      const { approval, run, root } = decided
+      const { approval, run, root, claimed } = decided
+      const isRoot = root.id === run.id
       return store.read(async (rows) => {
-        const [session] =
-          root.id === run.id ? [decided.session] : await findSessions(rows, { id: root.sessionId ?? '' })
-        const [item] = await itemsOfRun(rows, run.rootRunId)
+        const [session] = isRoot ? [decided.session] : await findSessions(rows, { id: root.sessionId ?? '' })
+        const [item] = (isRoot && claimed?.items) || (await itemsOfRun(rows, run.rootRunId))
         const { label = '', folder = '' } = session ?? {}
         return { id: approval.id, runId: run.id, session: label, folder, itemId: item?.id ?? '' }
       })

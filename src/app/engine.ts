@@ -59,6 +59,8 @@ interface EngineSettings {
   protect?: ProtectedPlaces
   /** Directory of records about files that commands of a killed process may have left behind. */
   guardRecords?: string
+  /** File that keeps the proof of the sandbox. */
+  sandboxProof?: string
   tell?(text: string): void
   /** Slows rehearsal down for a watching user. */
   paced?: boolean
@@ -89,6 +91,7 @@ export function engineOf(
     home = '',
     protect = nothingProtected,
     guardRecords,
+    sandboxProof,
     tell,
     paced = false,
     env,
@@ -126,7 +129,9 @@ export function engineOf(
     },
     ...prompts(runtime, identityFiles, agents),
     prepare() {
-      prepared ??= addExec(known, { config, clock: runtime.clock, crash: context.crash, env, guardRecords, tell })
+      prepared ??= addExec(known, {
+        ...{ config, clock: runtime.clock, crash: context.crash, env, guardRecords, sandboxProof, tell },
+      })
       return prepared
     },
     limits: limitsOf(config),

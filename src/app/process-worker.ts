@@ -17,6 +17,7 @@ import { recordEvent } from '../store/rows/events.ts'
 import { fileLocks, heartbeatOnlyLocks, takeSingletonLock } from '../store/sqlite/owner-locks.ts'
 import type { AppAgents } from './agents.ts'
 import { startBackgroundJobs } from './background.ts'
+import { daemonLock } from './daemon-process.ts'
 import type { AppEngine } from './engine.ts'
 import type { AppMeaning } from './semantic-search.ts'
 
@@ -63,7 +64,7 @@ export class ProcessWorker {
     const { config, runDirectory, agents, tell, files, search, embedding, senders } = this.#context
     const { store } = engine
     const session = only && (await store.read((rows) => resolveSession(rows, `session:${only.session}`, only.folder)))
-    const unlock = session ? () => undefined : takeSingletonLock(runDirectory, 'up', process.pid)
+    const unlock = session ? () => undefined : takeSingletonLock(runDirectory, daemonLock, process.pid)
     await engine.prepare()
     const noDefault = only ? undefined : defaultAgentProblem(engine.defaultAgent, agents.askable())
     if (noDefault) tell?.(`${noDefault.message}    ${noDefault.remedy}`)

@@ -31,6 +31,7 @@ const commands: readonly CommandModule[] = [
   { names: ['search'], load: async () => (await import('./commands/search.ts')).registerSearch },
   { names: ['open'], isLocal: true, load: async () => (await import('./commands/daemon/open.ts')).registerOpen },
   { names: ['up'], isLocal: true, load: async () => (await import('./commands/daemon/up.ts')).registerUp },
+  { names: ['down'], isLocal: true, load: async () => (await import('./commands/daemon/down.ts')).registerDown },
   {
     names: ['config', 'doctor', 'init'],
     isLocal: true,

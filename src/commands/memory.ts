@@ -45,8 +45,7 @@ export const memoryCommands = [
     parse: (words) => words.number('memory'),
     async run({ app }, id) {
       const { near, narratives } = await app.forgetMemory(id)
-      const told =
-        narratives.length > 0 ? `; no session begins with narrative:${narratives.join(', narrative:')} any more` : ''
+      const told = narratives.length > 0 ? `; withheld from now on: narrative:${narratives.join(', narrative:')}` : ''
       const [twin] = near
       const still = twin
         ? `\nsimilar, still there: ${near.map((each) => `memory:${each.id} ${each.content}`).join('; ')}`

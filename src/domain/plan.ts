@@ -71,6 +71,8 @@ export interface TaskChange {
   context?: string
   /** Another agent, with `edit` or `retry`. */
   skill?: string
+  /** The `briefHash` of the task that the change is of: refused if the task has another one by now. */
+  expectedBrief?: string
   reason?: string
 }
 

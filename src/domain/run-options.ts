@@ -50,6 +50,7 @@ export const minTurnsToCompact = 2
 /** Takes the run options out of an input. Refuses what no row can hold, since a run is made of them in another's end. */
 export function pickRunOptions(input: RunOptions): RunOptions {
   const known = Object.entries(input).filter(([key, value]) => key in runOptions().shape && value !== undefined)
+  if (known.length === 0) return {}
   const picked = runOptions().safeParse(Object.fromEntries(known))
   if (picked.success) return picked.data
   throw new UsageError('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')

@@ -59,8 +59,8 @@ const unknownWeight = 0.35
 
 /**
  * Finds the session that a message belongs to. Rare words weigh more. A match is chosen only if it shares at least two
- * words, or all that the message has, covers enough of the message, and beats the next session clearly. Two words of its
- * label are enough by themselves.
+ * words, or all that the message has, covers enough of the message, and beats the next session clearly. Words of its label that
+ * stand side by side name it, which is enough; scattered over the message they are one sign together.
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
   const sessions = candidates.map((candidate) => ({ candidate, words: wordsOf(candidate) }))
@@ -75,7 +75,7 @@ export function matchSessions(message: string, candidates: readonly Candidate[],
   const matches = fits.map((fit, at) => matchOf(fit, fits[at === 0 ? 1 : 0]?.ranked ?? 0, all))
   const [best, ...others] = matches
   const [fit, next] = fits
-  const isNamed = fit !== undefined && fit.labelWords >= 2 && (next?.ranked ?? 0) <= maxRival * fit.ranked
+  const isNamed = fit?.isNamed === true && (next?.ranked ?? 0) <= maxRival * fit.ranked
   const min = fit?.signs === 2 && fit.labelWords === 0 ? minOfTwoWords : minConfidence
   if (best && fit && (isNamed || (best.confidence >= min && !fit.isChance)))
     return {
@@ -123,6 +123,8 @@ interface Fit {
   signs: number
   /** Number of shared words that are in its label. */
   labelWords: number
+  /** Two words of its label stand side by side in the message. */
+  isNamed: boolean
 }
 
 /** `length` is the text's length relative to the average: long texts contain any word more easily. */
@@ -142,6 +144,11 @@ function fitOf(
     })
     .sort((a, b) => b.score - a.score)
   const score = shared.reduce((sum, each) => sum + each.score, 0)
+  const inLabel = shared.filter(({ isInLabel }) => isInLabel)
+  const labelWords = countTokens(inLabel)
+  const isNamed = inLabel.some(({ token }) => inLabel.some((other) => other.token === token + 1))
+  const signs = countTokens(shared)
+  const independent = isNamed ? signs : signs - Math.max(0, labelWords - 1)
   const recency = 1 + recencyWeight * 2 ** (-Math.max(0, now - candidate.updatedAt) / halfLife)
   return {
     candidate,
@@ -149,9 +156,10 @@ function fitOf(
     score,
     ranked: score * recency,
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
-    signs: countTokens(shared),
-    isChance: countTokens(shared) < 2 && (countTokens(messageWords) > 1 || shared[0]?.isAnswerOnly === true),
-    labelWords: countTokens(shared.filter(({ isInLabel }) => isInLabel)),
+    signs,
+    isChance: independent < 2 && (countTokens(messageWords) > signs || shared[0]?.isAnswerOnly === true),
+    labelWords,
+    isNamed,
   }
 }
 

@@ -2,6 +2,7 @@ import { HeddleError, UsageError } from '../domain/errors.ts'
 import { refusalOf } from './follower.ts'
 import type { HttpContext } from './request-body.ts'
 import type { VersionedAnswer } from './routes/route.ts'
+import { sendJson } from './send-json.ts'
 
 export function etagOf({ version }: VersionedAnswer): string {
   return `"${version}"`
@@ -24,6 +25,6 @@ export function isTooLate(error: unknown): error is HeddleError {
 
 /** Refuses the change of an old version, and tells the newest: 412 if the sender named it by If-Match, else 409. */
 export function refuseLateChange(c: HttpContext, error: HeddleError, newest: VersionedAnswer): Response {
-  c.header('etag', etagOf(newest))
-  return c.json({ ...refusalOf(error), newest }, c.req.header('if-match') === undefined ? 409 : 412)
+  c.env.outgoing.setHeader('etag', etagOf(newest))
+  return sendJson(c, { ...refusalOf(error), newest }, c.req.header('if-match') === undefined ? 409 : 412)
 }

@@ -21,6 +21,9 @@ export const defaultFollowerLimits: FollowerLimits = { messages: 1000, character
 /** Events are fetched only while the queue is shorter than this; the rest stays in the database. */
 const fetchBelow = 64
 
+/** A merged text is each follower's own, while pieces are kept once for all: many slow followers must stay cheap. */
+const maxMergedLength = 16 * 1024
+
 /** Runs of which a follower remembers whether it may hear them. */
 const maxKnownRuns = 1000
 
@@ -167,7 +170,8 @@ export class Follower {
     const size = 'text' in delta ? delta.text.length : 0
     const last = this.#queue.at(-1)
     // Merge deltas that the follower has not read yet.
-    const merged = last?.sent.kind === 'live' ? mergeDeltas(last.sent.delta, delta) : undefined
+    const hasRoom = last !== undefined && last.size + size <= maxMergedLength
+    const merged = hasRoom && last.sent.kind === 'live' ? mergeDeltas(last.sent.delta, delta) : undefined
     if (last && merged) {
       last.sent = { kind: 'live', delta: merged }
       last.size += size

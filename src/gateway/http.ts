@@ -20,6 +20,7 @@ import { type RightsWatch, type Sender, whileAllowed } from './rights.ts'
 import { streamQuery } from './routes/events.ts'
 import type { AnswerForm, Fields, Route, VersionedAnswer } from './routes/route.ts'
 import { allRoutes, ownRoutes } from './routes/table.ts'
+import { sendJson } from './send-json.ts'
 import { sendLines, streamTo } from './stream.ts'
 
 /** Dependencies of the routes. */
@@ -44,8 +45,8 @@ export function routes(context: RouteContext): Hono<HttpEnv> {
   const http = new Hono<HttpEnv>()
   http.onError((error, c) => refuse(c, error, context.onError))
   http.notFound((c) => refuse(c, noRoute(c), context.onError))
-  http.get(ownRoutes.health, (c) => c.json(context.health))
-  http.get(ownRoutes.openapi, (c) => c.json(openapi(context.health.version)))
+  http.get(ownRoutes.health, (c) => sendJson(c, context.health))
+  http.get(ownRoutes.openapi, (c) => sendJson(c, openapi(context.health.version)))
   http.get(ownRoutes.events, (c) => follow(c, context))
   // Fixed paths first: `/v1/memories/search` is not the memory "search".
   const byForm = allRoutes.toSorted((a, b) => Number(a.route.idForm !== null) - Number(b.route.idForm !== null))
@@ -92,10 +93,10 @@ async function callApp(
   if (route.verb === 'GET') lost.throwIfAborted()
   if (route.newest) {
     const tag = etagOf(done as VersionedAnswer)
-    c.header('etag', tag)
+    c.env.outgoing.setHeader('etag', tag)
     if (route.verb === 'GET' && c.req.header('if-none-match') === tag) return c.body(null, 304)
   }
-  return c.json(done as object, route.status)
+  return sendJson(c, done, route.status)
 }
 
 /** On whose behalf a request comes, and the App that this principal has. */

@@ -17,7 +17,8 @@ interface RequestWithKey {
  * header counts as it too: the App then knows the input again even if this process dies before it has answered.
  */
 export function keyedRequest(c: HttpContext, route: Route, fields: Fields): RequestWithKey {
-  const header = c.req.header('idempotency-key')
+  const given = c.env.incoming.headers['idempotency-key']
+  const header = Array.isArray(given) ? given.join(', ') : given
   if (header !== undefined && route.key === 'refused')
     throw new UsageError(
       'this request takes no idempotency key: its answer is secret, and is not kept',

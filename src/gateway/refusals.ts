@@ -1,13 +1,14 @@
-import type { Context } from 'hono'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import type { Refusal } from './api.ts'
 import { refusalOf } from './follower.ts'
+import type { HttpContext } from './request-body.ts'
 import { ownRoutes } from './routes/table.ts'
+import { sendJson } from './send-json.ts'
 
 /** Answers a request with its error; bugs are reported. */
-export function refuse(c: Context, error: unknown, onError: (error: unknown) => void): Response {
+export function refuse(c: HttpContext, error: unknown, onError: (error: unknown) => void): Response {
   const { status, body } = refusalAnswer(error, onError)
-  return c.json(body, status)
+  return sendJson(c, body, status)
 }
 
 /** Status and body of a refusal. */
@@ -53,7 +54,7 @@ function statusOf(error: unknown): RefusalStatus {
   return error.retry === 'later' ? 503 : 409
 }
 
-export function noRoute(c: Context): UsageError {
+export function noRoute(c: HttpContext): UsageError {
   return new UsageError(
     `there is no ${c.req.method} ${c.req.path.slice(0, 100)}`,
     `GET ${ownRoutes.openapi} lists the routes`,

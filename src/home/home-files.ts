@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { constants, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -68,7 +68,7 @@ async function contentOf(handle: FileHandle, path: string): ReturnType<HomeFiles
   const text = content.includes(0) ? '' : new TextDecoder().decode(content)
   return {
     ...toHomeFile(path, before),
-    hash: createHash('sha256').update(content).digest('hex'),
+    hash: hash('sha256', content),
     text: isEmptyForm(path, text) ? '' : text,
   }
 }

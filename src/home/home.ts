@@ -50,6 +50,8 @@ export interface HomePaths {
   upLog: string
   /** Records of what commands of a killed process could have left behind. */
   guards: string
+  /** Proof that the sandbox confines commands on this machine. */
+  sandboxProof: string
   skills: string
   memory: string
   secrets: string
@@ -67,6 +69,7 @@ export function homePaths(home: string): HomePaths {
     run: join(home, 'run'),
     upLog: join(home, 'run', 'up.log'),
     guards: join(home, 'run', 'guards'),
+    sandboxProof: join(home, 'run', 'sandbox-proof'),
     skills: join(home, 'skills'),
     memory: join(home, 'memory'),
     secrets: join(home, 'secrets'),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isAbsolute, join } from 'node:path'
 
 /**
@@ -8,5 +8,5 @@ import { isAbsolute, join } from 'node:path'
 export function runtimeFolder(runFolder: string, env: NodeJS.ProcessEnv): string | undefined {
   const runtimeDirectory = env['XDG_RUNTIME_DIR']
   if (!runtimeDirectory || !isAbsolute(runtimeDirectory)) return undefined
-  return join(runtimeDirectory, 'heddle', createHash('sha256').update(runFolder).digest('hex').slice(0, 16))
+  return join(runtimeDirectory, 'heddle', hash('sha256', runFolder).slice(0, 16))
 }

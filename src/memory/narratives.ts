@@ -5,6 +5,7 @@ import { memoryFatesOf, narrativesAfter, newestNarratives } from '../store/knowl
 import { tasksOfNarrative } from '../store/knowledge/narrative-tasks.ts'
 import { findNarrative, listNarratives, type Narrative } from '../store/knowledge/narratives.ts'
 import type { Reading } from '../store/store.ts'
+import { type ShownNarrative, shownNarrative } from './shown-narrative.ts'
 
 /** Max replacements followed to find the current memory. */
 const maxReplaced = 50
@@ -18,14 +19,16 @@ export async function viewNarratives(
     folder === undefined
       ? await narrativesOf(rows, await newestNarratives(rows, limit))
       : await listNarratives(rows, folder, limit)
-  return found.map(narrativeLine)
+  const shown: NarrativeLine[] = []
+  for (const each of found) shown.push(narrativeLine(await shownNarrative(rows, each)))
+  return shown
 }
 
 /** Full view of a narrative, with the current state of the memories it cites and the tasks it tells of. */
 export async function describeNarrative(rows: Reading, id: string): Promise<NarrativeView> {
-  const narrative = await getNarrative(rows, id)
-  const before = narrative.previousId === null ? undefined : await findNarrative(rows, narrative.previousId)
-  const after = await narrativesOf(rows, await narrativesAfter(rows, narrative.id))
+  const narrative = await shownNarrative(rows, await getNarrative(rows, id))
+  const [before] = narrative.previousId === null ? [] : await shownOf(rows, [narrative.previousId])
+  const after = await shownOf(rows, await narrativesAfter(rows, narrative.id))
   return {
     kind: 'narrative',
     ...narrativeLine(narrative),
@@ -76,6 +79,12 @@ async function lastAfter(rows: Reading, id: number): Promise<number> {
   return last
 }
 
+async function shownOf(rows: Reading, ids: readonly number[]): Promise<ShownNarrative[]> {
+  const shown: ShownNarrative[] = []
+  for (const each of await narrativesOf(rows, ids)) shown.push(await shownNarrative(rows, each))
+  return shown
+}
+
 async function narrativesOf(rows: Reading, ids: readonly number[]): Promise<Narrative[]> {
   const found: Narrative[] = []
   for (const id of ids) {
@@ -85,11 +94,12 @@ async function narrativesOf(rows: Reading, ids: readonly number[]): Promise<Narr
   return found
 }
 
-function narrativeLine(narrative: Narrative): NarrativeLine {
-  const { id, summary, topic, folder, label, memoryIds, previousId, runId, turnId, createdAt } = narrative
+function narrativeLine(narrative: ShownNarrative): NarrativeLine {
+  const { id, summary, withheld, topic, folder, label, memoryIds, previousId, runId, turnId, createdAt } = narrative
   return {
     id,
     summary,
+    ...(withheld && { withheld }),
     ...(topic !== null && { topic }),
     folder,
     trusted: !isUntrusted(label),

@@ -18,6 +18,7 @@ import { foldedWords } from './migrations/0035-folded-words.ts'
 import { kindsOfTokens } from './migrations/0036-sign-in.ts'
 import { commandChanges } from './migrations/0037-command-changes.ts'
 import { commandsWithoutSurvey } from './migrations/0038-unsurveyed-commands.ts'
+import { indexOfFailedRuns } from './migrations/0039-failed-runs.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -79,6 +80,7 @@ export const migrations: readonly Migration[] = [
   kindsOfTokens,
   commandChanges,
   commandsWithoutSurvey,
+  indexOfFailedRuns,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

@@ -20,11 +20,39 @@ interface Bound<R> {
 /** A query built for this one call, or a hot statement with its values. */
 export type Query<R> = Compilable<R> | Bound<R>
 
+/** Stands for a value of one call: which one, and of which row. */
 class Slot {
   readonly name: string
-  constructor(name: string) {
+  readonly row: number
+  constructor(name: string, row: number) {
     this.name = name
+    this.row = row
   }
+}
+
+function slotsOf<A extends object>(row: number): A {
+  return new Proxy({} as A, { get: (_, name) => new Slot(String(name), row) })
+}
+
+/** Builds and compiles a statement once per dialect; the values of a call take the places of its slots. */
+function compileOnce<R>(build: (dialect: Dialect) => Compilable<R>): (rows: readonly object[]) => Bound<R> {
+  const compiled = new Map<Dialect['name'], Required<Prepared>>()
+  return (rows) => ({
+    prepare(dialect) {
+      let known = compiled.get(dialect.name)
+      if (!known) {
+        const { sql, parameters } = build(dialect).compile()
+        known = { sql, parameters, name: `hot_${fingerprint(sql)}` }
+        compiled.set(dialect.name, known)
+      }
+      const { sql, name, parameters } = known
+      return { sql, name, parameters: parameters.map((each) => (each instanceof Slot ? slotValue(each, rows) : each)) }
+    },
+  })
+}
+
+function slotValue({ name, row }: Slot, rows: readonly object[]): unknown {
+  return (rows[row] as Record<string, unknown>)[name]
 }
 
 /**
@@ -34,54 +62,27 @@ class Slot {
 export function statement<A extends object, R>(
   build: (db: Builder, arg: A, dialect: Dialect) => Compilable<R>,
 ): (args: A) => Bound<R> {
-  const compiled = new Map<Dialect['name'], { sql: string; name: string; parameters: readonly unknown[] }>()
-  const slots = new Proxy({} as A, { get: (_, name) => new Slot(String(name)) })
-  return (args) => ({
-    prepare(dialect) {
-      let known = compiled.get(dialect.name)
-      if (!known) {
-        const { sql, parameters } = build(dialect.builder, slots, dialect).compile()
-        known = { sql, parameters, name: `hot_${fingerprint(sql)}` }
-        compiled.set(dialect.name, known)
-      }
-      const values = args as Record<string, unknown>
-      return {
-        sql: known.sql,
-        name: known.name,
-        parameters: known.parameters.map((value) => (value instanceof Slot ? values[value.name] : value)),
-      }
-    },
-  })
+  const bind = compileOnce((dialect) => build(dialect.builder, slotsOf<A>(0), dialect))
+  return (args) => bind([args])
 }
 
 /** Max rows of one statement: each number of rows is a statement of its own, prepared once. */
 const maxRows = 32
 
 /** A hot statement over several rows; many rows make several statements. */
-export type RowsStatement<A> = (rows: readonly A[]) => Query<unknown>[]
+export type RowsStatement<A, R = unknown> = (rows: readonly A[]) => Query<R>[]
 
 /** Declares a hot statement over several rows, such as an INSERT. */
-export function statementOfRows<A extends object>(
-  build: (db: Builder, rows: A[]) => Compilable<unknown>,
-): RowsStatement<A> {
-  const byCount = new Map<number, (args: object) => Bound<unknown>>()
-  const prepared = (rows: readonly A[]): Bound<unknown> => {
-    let known = byCount.get(rows.length)
-    if (!known) {
-      const at = (args: Record<string, unknown>, index: number) =>
-        new Proxy({} as A, { get: (_, name) => args[`${index}.${String(name)}`] })
-      known = statement((db, args: object) =>
-        build(
-          db,
-          rows.map((_, index) => at(args as Record<string, unknown>, index)),
-        ),
-      )
-      byCount.set(rows.length, known)
-    }
-    const named = rows.flatMap((row, index) =>
-      Object.entries(row).map(([name, value]): [string, unknown] => [`${index}.${name}`, value]),
-    )
-    return known(Object.fromEntries(named))
+export function statementOfRows<A extends object, R>(
+  build: (db: Builder, rows: A[], dialect: Dialect) => Compilable<R>,
+): RowsStatement<A, R> {
+  const byCount = new Map<number, (rows: readonly object[]) => Bound<R>>()
+  const prepared = (rows: readonly A[]): Bound<R> => {
+    const count = rows.length
+    const slots = () => Array.from({ length: count }, (_, row) => slotsOf<A>(row))
+    const bind = byCount.get(count) ?? compileOnce((dialect) => build(dialect.builder, slots(), dialect))
+    byCount.set(count, bind)
+    return bind(rows)
   }
   return (rows) =>
     Array.from({ length: Math.ceil(rows.length / maxRows) }, (_, page) =>

@@ -86,8 +86,11 @@ export const machine = new RegExp(
     .join('|'),
 )
 
-/** Ways to wait for the event loop's next turn: the writer alone needs them, to end a batch. */
+/** Ways to wait for the event loop's next turn: the writer needs them, to end a batch, and one file besides. */
 export const turns = /^(setImmediate|queueMicrotask)$/
+
+/** Sees by turns without an input that a rush of them is over. */
+export const turnWaiter = 'src/engine/run/worker/arrivals.ts'
 
 /** What a process has only once; commands get it as an argument, so that several can run in one process. */
 export const processOnly = {
@@ -129,6 +132,7 @@ export const handlesOnly = {
           'guard-records',
           'guarded-run',
           'identity',
+          'kept-proof',
           'neutral-place',
           'node-shims',
           'programs',

@@ -17,6 +17,7 @@ import {
   publicFiles,
   sql,
   turns,
+  turnWaiter,
   vagueNames,
   vagueWords,
 } from './rules.ts'
@@ -198,7 +199,7 @@ function sqlOutsideStore({ path, imports, texts }: Facts): string[] {
 function machineOutsidePorts({ path, uses, taken, imports }: Facts): string[] {
   const names = new Set([...uses, ...taken, ...imports.map(({ target }) => target)])
   const asked = [...names].filter((name) => machine.test(name))
-  const turned = roomOf(path) === 'store' ? [] : [...names].filter((name) => turns.test(name))
+  const turned = roomOf(path) === 'store' || path === turnWaiter ? [] : [...names].filter((name) => turns.test(name))
   return [
     ...asked.map((name) => `${path}: uses ${name}; take a Clock or a Random as an argument`),
     ...turned.map((name) => `${path}: uses ${name}, which only src/store may`),

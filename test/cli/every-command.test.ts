@@ -30,6 +30,7 @@ const calls: Record<string, string[]> = {
   log: ['log'],
   diff: ['diff', 'main', 'other'],
   search: ['search', 'port'],
+  down: ['down'],
   config: ['config', 'get', 'agents.maxConcurrent'],
   doctor: ['doctor'],
   agents: ['agents'],

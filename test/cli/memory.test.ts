@@ -143,7 +143,7 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
     '  it had replaced memory:1: still readable    heddle memory forget 1',
-    '  told in narrative:1, which no session begins with any more',
+    '  told in narrative:1, withheld from now on',
     `  shown to run:${runId?.slice(-6)}`,
     '  turns are not changed: a session in which it was said goes on to see it',
     '',

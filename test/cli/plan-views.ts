@@ -39,7 +39,7 @@ export function plan(tasks: TaskLine[], more: Partial<PlanView> = {}): PlanView 
 }
 
 export function taskView(line: TaskLine, context: string): TaskView {
-  return { ...line, kind: 'task', plan: 'survey the shop', context, results: [], narratives: [] }
+  return { ...line, kind: 'task', plan: 'survey the shop', context, briefHash: 'h', results: [], narratives: [] }
 }
 
 const done = (id: number, title: string, seconds: number, summary: string, resultId: number) =>

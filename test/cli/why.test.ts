@@ -136,6 +136,22 @@ describe('the page', () => {
     ])
   })
 
+  test('who wrote how much of a file is told whole, on several rows if need be', () => {
+    const writers = Array.from({ length: 8 }, (_, at) => ({ runId: `run${at}abcdef`, agent: 'coder', lines: 9 - at }))
+    const file = { path: 'app.py', lines: 50, writers, others: 4, unknown: 2 }
+    const link: WhyLink = { kind: 'file', id: 'app.py', title: 'app.py', at: null, how: 'asked about' }
+    const rows = whyPage(
+      { color: false, columns: 80, rows: 24, isTerminal: false },
+      { ref: 'file:app.py', chain: [link], notes: [], file },
+      0,
+    ).split('\n')
+    expect(rows.every((row) => width(row) <= 80)).toBe(true)
+    expect(rows.join(' ').replace(/ +/g, ' ')).toBe(
+      'app.py 50 lines: 9 by run:abcdef @coder, 8 by run:abcdef @coder, 7 by run:abcdef @coder, 6 by run:abcdef @coder, ' +
+        '5 by run:abcdef @coder, 4 by run:abcdef @coder, 5 by 2 more runs, 4 not by heddle, 2 unknown',
+    )
+  })
+
   test('results that woke a run together are named, another day has its date, and the rest is counted', () => {
     const chain = [
       link('turn', 'dddddd', 'asked about'),

@@ -1,12 +1,15 @@
 import { readFileSync, watch } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { AppSettings } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { crashAt } from '../../src/domain/crash-points.ts'
+import { type CrashPoint, crashAt } from '../../src/domain/crash-points.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { hostOf } from './host.ts'
+import { houseOf } from './house.ts'
 import { anyPlace } from './places.ts'
 import type { Passes, Said } from './said.ts'
 import { type Person, type ScenarioName, scenarioNamed } from './scenarios.ts'
@@ -38,7 +41,7 @@ export interface Act {
 
 const asked = input<Act>()
 const scenario = scenarioNamed(asked.scenario)
-const folder = '/crash'
+const folder = scenario.hasFolder ? join(dirname(asked.home), 'work') : '/crash'
 const session = 'main'
 /** What a yes is told that came second, or after the question had changed. */
 const overtaken = ['already_answered', 'changed_meanwhile', 'run_ended']
@@ -47,6 +50,7 @@ const passes: Passes = {}
 // Whoever started us takes us along when it goes.
 process.on('disconnect', () => process.exit(1))
 const othersAreDone = new Promise((resolve) => process.once('message', resolve))
+if (scenario.before) await scenario.before(houseOf({ open, folder, settings: await settings(), tell: speak }))
 const app = await open()
 const work = await app.work(asked.isBound ? { folder, session } : undefined)
 speak({ ready: true })
@@ -56,6 +60,8 @@ const me: Person = {
   cancel,
   schedule,
   approveAll,
+  undoAll,
+  findByMeaning,
   ...hostOf({ app, folder, heard: asked.heard, speak, insist }),
 }
 await Promise.all(asked.plays.map((part) => scenario[part]?.(me)))
@@ -68,6 +74,10 @@ speak({ passes })
 process.exit(0)
 
 async function open(): Promise<OwnerApp> {
+  return openOwnerApp(await settings())
+}
+
+async function settings() {
   await ensureHome(asked.home)
   const paths = homePaths(asked.home)
   const usual = await loadConfig(paths.config, {})
@@ -81,7 +91,7 @@ async function open(): Promise<OwnerApp> {
   const stopAt = crashAt(asked.stopAt, () => {
     shallStop = true
   })
-  return openOwnerApp({
+  return {
     paths,
     env: {},
     config: {
@@ -99,14 +109,18 @@ async function open(): Promise<OwnerApp> {
       agent: { ...config.agent, model: 'loopback', default: scenario.agent ?? '@general' },
       budgets: { ...config.budgets, perRequest: { ...perRequest, tokens: scenario.budget ?? perRequest.tokens } },
       engine: { ...config.engine, leaseSeconds: asked.leaseSeconds },
-      memory: { ...config.memory, narratives: false },
+      memory: {
+        ...config.memory,
+        narratives: false,
+        ...(scenario.hasEmbedder && { embedder: { baseURL: asked.providerUrl, model: 'embedder' } }),
+      },
     },
     tools: loggedTools(asked.toolLog, () => speak({ stalling: true })),
-    tell: (told) => told.startsWith('trouble') && speak({ trouble: told }),
+    tell: (told: string) => told.startsWith('trouble') && speak({ trouble: told }),
     context: {
       clock: systemClock,
       random: systemRandom,
-      crash(point) {
+      crash(point: CrashPoint) {
         passes[point] = (passes[point] ?? 0) + 1
         dieAt(point)
         if (!point.startsWith('owner.') && --placesLeft === 0) die()
@@ -117,7 +131,7 @@ async function open(): Promise<OwnerApp> {
         process.kill(process.pid, 'SIGSTOP')
       },
     },
-  })
+  } satisfies AppSettings
 }
 
 async function ask(content: string, wishes: object = {}): Promise<void> {
@@ -161,6 +175,21 @@ async function approveAll(): Promise<void> {
         if (!(error instanceof HeddleError && overtaken.includes(error.code))) throw error
       })
   }
+}
+
+async function undoAll(): Promise<void> {
+  for (const { id } of (await insist(() => app.runs({ all: true }))).rows)
+    if ((await insist(() => app.undo(`run:${id}`))).restored.length > 0) break
+  speak({ kept: 'undone', name: 'note.txt' })
+}
+
+async function findByMeaning(content: string): Promise<void> {
+  const isFound = async () => {
+    const { memories } = await app.searchMemories(content, { limit: 1 })
+    return memories[0]?.meaning !== undefined
+  }
+  while (!(await insist(isFound))) await systemClock.sleep(20)
+  speak({ kept: 'vector', name: content })
 }
 
 /** The provider's log is the only sign that does not depend on the engine. */

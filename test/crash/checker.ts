@@ -3,6 +3,7 @@ import { checkChildren, checkFamilies } from './checks/children.ts'
 import { checkEffects } from './checks/effects.ts'
 import { checkInputs } from './checks/inputs.ts'
 import { checkJobs } from './checks/jobs.ts'
+import { checkKeptByHand } from './checks/kept-by-hand.ts'
 import { checkBudget, checkLedger, checkRequests, checkTotals } from './checks/ledger.ts'
 import { checkMoments } from './checks/moments.ts'
 import { checkPlans } from './checks/plans.ts'
@@ -27,6 +28,7 @@ const checks: ((evidence: Evidence, expect: Expect) => void)[] = [
   checkFamilies,
   checkPlans,
   checkJobs,
+  checkKeptByHand,
   checkChains,
   checkTranscripts,
   checkEffects,

@@ -2,7 +2,7 @@ import type { Moment, ProviderLine, Row } from './evidence.ts'
 import type { Said } from './said.ts'
 
 /** Real cycles whose evidence is changed. */
-export const families = ['join', 'tools', 'budget', 'cancel', 'hall', 'access', 'jobs'] as const
+export const families = ['join', 'tools', 'budget', 'cancel', 'hall', 'access', 'jobs', 'tree', 'keep'] as const
 export type Family = (typeof families)[number]
 
 /** One thing that is made wrong in a copy of what a cycle left. */

@@ -35,6 +35,8 @@ const scenarios: [rule: string, scenario: ScenarioName, places: number][] = [
     'access',
     54,
   ],
+  ['I2: while people change the tree, undo a write or import turns leaves each done once', 'tree', 84],
+  ['I2: while people set a value, back up or restore leaves all of it or nothing', 'keep', 36],
 ]
 
 describe('a process that is killed', () => {

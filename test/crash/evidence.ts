@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { type ChatBody, chatBody } from './chat-body.ts'
+import type { Kept } from './said.ts'
 
 // This file and the checker share no code with src: what they know is the schema and the logs, as an auditor would.
 
@@ -29,6 +30,11 @@ export interface Evidence extends Moment {
   cancelled: { cancelled: string; state: string; at: number; asked: number }[]
   admitted: { admitted: string }[]
   scheduled: { scheduled: string }[]
+  kept: Kept[]
+  /** The folder in which files were written. */
+  folder: string
+  /** The configuration of the first home. */
+  config: string
   tokens: { token: string; id: number; user: string }[]
   answers: { key: string; answer: unknown }[]
   revoked: { revoked: number; isGood: boolean }[]
@@ -56,6 +62,7 @@ const orders = {
   turns: 'id',
   threads: 'segment_id, depth',
   sessions: 'id',
+  segments: 'id',
   inbox: 'id',
   steps: 'run_id, seq',
   usage: 'run_id, call',
@@ -75,6 +82,9 @@ const orders = {
   cron_jobs: 'id',
   cron_fires: 'job_id, scheduled_at',
   outbox: 'id',
+  personas: 'id',
+  memories: 'id',
+  memory_vectors: 'memory_id',
 }
 export type Rows = Record<keyof typeof orders, Row[]>
 
@@ -107,6 +117,9 @@ export async function readEvidence(file: string): Promise<Evidence> {
     cancelled: given.said.filter((each: object) => 'cancelled' in each),
     admitted: given.said.filter((each: object) => 'admitted' in each),
     scheduled: given.said.filter((each: object) => 'scheduled' in each),
+    kept: given.said.filter((each: object) => 'kept' in each),
+    folder: join(dirname(homes[0] ?? ''), 'work'),
+    config: readFileSync(join(homes[0] ?? '', 'heddle.yaml'), 'utf8'),
     tokens: given.said.filter((each: object) => 'token' in each),
     answers: given.said.filter((each: object) => 'key' in each),
     revoked: given.said.filter((each: object) => 'revoked' in each),
@@ -189,8 +202,13 @@ function locksIn(home: string): string[] {
   return existsSync(folder) ? readdirSync(folder).filter((name) => /^owner-.*\.lock$/.test(name)) : []
 }
 
+/** What was asked of models; embeddings belong to no run. */
 function providerLines(file: string): ProviderLine[] {
-  return lines<ProviderLine>(file).map((line) => (line.body ? { ...line, body: chatBody(line.body) } : line))
+  const all = lines<ProviderLine>(file)
+  const others = new Set(all.filter(({ body }) => body && !('messages' in body)).map(({ n }) => n))
+  return all
+    .filter(({ n }) => !others.has(n))
+    .map((line) => (line.body ? { ...line, body: chatBody(line.body) } : line))
 }
 
 function lines<T>(file: string): T[] {

@@ -46,7 +46,7 @@ export async function layGround(shared?: string): Promise<Ground> {
     async newTestRuntime(name, database) {
       const scenario = scenarioNamed(name)
       const runtime = join(directory, `world-${++made}`)
-      mkdirSync(runtime)
+      mkdirSync(join(runtime, 'work'), { recursive: true })
       const paths = { providerLog: join(runtime, 'provider.jsonl'), toolLog: join(runtime, 'tools.jsonl') }
       for (const log of Object.values(paths)) writeFileSync(log, '')
       const homes = { home: join(runtime, 'home'), otherHome: join(runtime, 'other-home') }

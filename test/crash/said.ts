@@ -8,6 +8,7 @@ export type Said =
   | { admitted: string }
   /** A job that was added, by its name. */
   | { scheduled: string }
+  | Kept
   | { token: string; id: number; user: string }
   /** What a request with this key was answered; null where it was not known whether it had its effect. */
   | { key: string; answer: unknown }
@@ -19,4 +20,11 @@ export type Said =
   | { stalling: true }
   | { quiet: true }
   | { passes: Passes }
+
+/** Something that was done by hand, and must be there exactly once from then on. */
+export interface Kept {
+  kept: 'turn' | 'session' | 'persona' | 'memory' | 'vector' | 'setting' | 'backup' | 'undone'
+  name: string
+}
+
 export type Passes = Partial<Record<CrashPoint, number>>

@@ -1,6 +1,8 @@
 import type { Config } from '../../src/config/config.ts'
 import { hallRule, type ProviderAnswer, type ProviderRequest, type WrittenRule } from '../../src/testing.ts'
 import { seedFor } from '../testing/hall-truth.ts'
+import type { House } from './house.ts'
+import { call, callsOnce, spawns, spawnsAgent, startsPlan, withChildren } from './scripted-calls.ts'
 
 /** Someone who uses a heddle while things happen to it. */
 export interface Person {
@@ -19,6 +21,10 @@ export interface Person {
   askAs(user: string, content: string): Promise<void>
   /** Revokes the user's tokens, and tries each after that. */
   turnOut(user: string): Promise<void>
+  /** Undoes what the runs of the session wrote. */
+  undoAll(): Promise<void>
+  /** Waits until a memory is found by its meaning. */
+  findByMeaning(content: string): Promise<void>
 }
 
 /** What a process does before it is killed, and what must come of it. A new entry below is all that it takes. */
@@ -29,6 +35,8 @@ export interface Scenario {
   answers?(request: ProviderRequest): ProviderAnswer | undefined
   /** How each of its runs may end: a state, with the error's code unless it completed. */
   ends: string[]
+  /** What people do before anything works, in each process anew. No second process plays such a scenario beside the first. */
+  before?(house: House): Promise<void>
   first(me: Person): Promise<void>
   /** What somebody else does meanwhile: the same process, or, in a pair, the other one. */
   second?(me: Person): Promise<void>
@@ -40,6 +48,10 @@ export interface Scenario {
   budget?: number
   /** Tokens that fit into the model's window. */
   window?: number
+  /** Works in a folder with files. */
+  hasFolder?: true
+  /** Has an embedder. */
+  hasEmbedder?: true
   /** Begins without a home and without a schema. */
   fresh?: boolean
   /** Who answers; the one that does things itself unless another is named. */
@@ -70,6 +82,8 @@ const chores = {
 }
 
 const badJob = '4 tasks by the liar, the half-json-caller, the looper and the silent'
+
+const memory = 'The gate is painted green.'
 
 const guestSession = 'user:guest:main'
 
@@ -298,6 +312,41 @@ export const scenarios = {
     again: receiveGuest,
   },
 
+  tree: {
+    // All that people do by hand, and a run that writes a file and runs a command before its writes are undone.
+    rules: [
+      {
+        when: 'write question',
+        after: 'user',
+        answer: {
+          calls: [
+            { ...call('write_file', 1), input: { path: 'note.txt', content: 'written' } },
+            { ...call('exec', 2), input: { command: 'echo made > made.txt' } },
+          ],
+        },
+      },
+    ],
+    ends: ['completed'],
+    hasFolder: true,
+    hasEmbedder: true,
+    async before(house) {
+      await house.growTree()
+      await house.remember(memory)
+    },
+    first: tendTree,
+    again: tendTree,
+  },
+
+  keep: {
+    rules: [],
+    ends: ['completed'],
+    async before(house) {
+      await house.configure('retention.eventDays', '31')
+      await house.backUpAndRestore()
+    },
+    first: (me) => me.ask('question after a restore'),
+  },
+
   stall: {
     rules: [callsOnce('stall question', ['stall', 'push'])],
     ends: ['completed'],
@@ -322,45 +371,19 @@ async function receiveGuest(me: Person): Promise<void> {
   await me.turnOut('guest')
 }
 
+async function tendTree(me: Person): Promise<void> {
+  await me.ask('write question')
+  await me.approveAll()
+  await me.undoAll()
+  await me.findByMeaning(memory)
+}
+
 function scheduleJob(me: Person): Promise<void> {
   return me.schedule('briefing', 'job question')
 }
 
 /** Whether two processes can play it at once: where there is no session yet, none can work for it beside the first. */
 export function canPair(name: ScenarioName, database: string): boolean {
-  const { fresh, makesSession } = scenarioNamed(name)
-  return !fresh && !(makesSession && database === 'sqlite')
-}
-
-function callsOnce(when: string, tools: string[]): WrittenRule {
-  return { when, after: 'user', answer: { calls: tools.map((name, at) => call(name, at + 1)) } }
-}
-
-function spawns(when: string, tasks: string[], more: object = {}): WrittenRule {
-  const calls = tasks.map((task, at) => ({ ...call('sessions_spawn', at + 1), input: { task, ...more } }))
-  return { when, after: 'user', answer: { calls } }
-}
-
-/** Starts the plan that it was told of: PostgreSQL skips the numbers of what a crash undid. */
-function startsPlan({ messages }: ProviderRequest): ProviderAnswer | undefined {
-  const last = messages.at(-1)
-  if (last?.role !== 'user' || !last.content.includes('all started agents')) return undefined
-  const told = messages.findLast(({ content }) => content.includes('[plan:'))?.content ?? ''
-  const input = { project_id: Number(/\[plan:(\d+),/.exec(told)?.[1]) }
-  return { calls: [{ ...call('run_project'), input }, call('wait', 2)] }
-}
-
-function spawnsAgent(task: string, skill: string) {
-  return { ...call('spawn_agent'), input: { task, skill } }
-}
-
-function call(name: string, number = 1) {
-  return { id: `c${number}`, name, input: {} }
-}
-
-function withChildren(most: number): (usual: Config) => Config {
-  return (usual) => ({
-    ...usual,
-    tools: { ...usual.tools, subagents: { ...usual.tools.subagents, maxChildrenPerAgent: most, maxPerTurn: most } },
-  })
+  const { fresh, makesSession, before } = scenarioNamed(name)
+  return !fresh && !before && !(makesSession && database === 'sqlite')
 }

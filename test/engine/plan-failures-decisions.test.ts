@@ -1,5 +1,6 @@
 import { afterEach, describe, expect } from 'vitest'
 import type { Task } from '../../src/domain/plan.ts'
+import { briefHash } from '../../src/engine/plans/brief-hash.ts'
 import { changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { finishCancels } from '../../src/engine/run/cancel.ts'
@@ -67,6 +68,27 @@ describe.each(databases)('deciding on bad days on %s', (database) => {
     await expect(changeTask(office.engine, b, { action: 'edit', skill: 'nobody' })).rejects.toThrow(
       new RegExp(`^task:${b.id}: there is no agent "nobody"; there are: `),
     )
+  })
+
+  test('of two who change the brief that both saw one wins, and the other is told', async () => {
+    office = await newOffice(database, {
+      coordinator: planningCoordinator(),
+      'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
+      researcher: failing(['a']),
+    })
+    await office.ask('go')
+    const b = await task('b')
+    const change = { action: 'edit' as const, expectedBrief: briefHash(b) }
+    const both = await Promise.allSettled([
+      changeTask(office.engine, b, { ...change, context: brief('b as one wants it') }),
+      changeTask(office.engine, b, { ...change, skill: 'writer' }),
+    ])
+    const [winner] = both.flatMap(({ status }, at) => (status === 'fulfilled' ? [at] : []))
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(both[1 - (winner ?? 0)]).toMatchObject({ reason: { code: 'changed_meanwhile' } })
+    const now = await task('b')
+    expect([now.context !== b.context, now.skill !== b.skill]).toEqual([winner === 0, winner === 1])
+    await changeTask(office.engine, b, { ...change, expectedBrief: briefHash(now), skill: b.skill })
   })
 
   test('a failure holds up nothing that lies behind a skipped task', async () => {

@@ -1,7 +1,6 @@
-import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { why } from '../../src/engine/why/why.ts'
@@ -9,49 +8,26 @@ import { recordFileChange } from '../../src/store/rows/file-changes.ts'
 import { hashOf } from '../../src/tools/files/content-hash.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
+import { commandHands, threeLines as text } from './command-hands.ts'
 import { testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, write } from './hands.ts'
-import { unconfinedExec } from './unconfined-exec.ts'
 
-type Calls = Parameters<typeof planned>[0][string][number]
-
-const text = 'first line of all\nsecond line of all\nthird line of all\n'
+/** A command that changes app.py while nothing is surveyed. */
+function unseenCommand(pool: () => Hands): Tool {
+  const scan = {
+    ...testTool('scan', 'unsafe', () => 'done'),
+    touchesFolder: true,
+    run: async () => {
+      pool().put('app.py', `${text}from an unseen command\n`)
+      return { status: 'ok', output: 'done', touched: { unseen: 'scanning took too long' } }
+    },
+  }
+  return scan as unknown as Tool
+}
 
 describe.each(databases)('lines that commands and hands move and change, on %s', (database) => {
   const test = testOn(database)
-  let pool: Hands
-  let plans: Record<string, Calls[]>
-  let said: number
-  let elsewhere: string
-  beforeEach(async () => {
-    plans = {}
-    said = 0
-    elsewhere = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-elsewhere-')))
-    const scan = testTool('scan', 'unsafe', () => 'done')
-    const unseen = {
-      ...scan,
-      touchesFolder: true,
-      run: async () => {
-        pool.put('app.py', `${text}from an unseen command\n`)
-        return { status: 'ok', output: 'done', touched: { unseen: 'scanning took too long' } }
-      },
-    }
-    pool = await newHands(database, planned(plans), [await unconfinedExec(), unseen as unknown as Tool])
-    await pool.work()
-  })
-  afterEach(async () => {
-    expect(pool.troubles).toEqual([])
-    await pool.remove()
-    rmSync(elsewhere, { recursive: true, force: true })
-  })
-  const say = (...calls: Calls) => {
-    const words = `do ${++said}`
-    plans[words] = [calls]
-    return pool.ask(words, `session-${said}`)
-  }
-  const exec = (command: string) => say({ name: 'exec', input: { command } })
-  const ask = (reference: string, folder = pool.folder) =>
-    why({ store: pool.engine.store, protect: nothingProtected, budget: { usd: 5, tokens: 1000 } }, folder, reference)
+  const { pool, elsewhere, at, say, exec, ask, way } = commandHands(database, (each) => [unseenCommand(each)])
   /** For each line the run at the end of the files and commands that it came through, else what is said instead. */
   const authors = async (path: string, lines: number) => {
     const found: string[] = []
@@ -62,8 +38,6 @@ describe.each(databases)('lines that commands and hands move and change, on %s',
     }
     return found
   }
-  const way = async (reference: string, folder?: string) =>
-    (await ask(reference, folder)).chain.map(({ how, id }) => `${how} ${id}`)
   const asTurn = expect.stringMatching(/^you said [0-9a-z]{20}$/)
 
   test('a content that returns is the work of the run that brought it back', async () => {
@@ -79,7 +53,7 @@ describe.each(databases)('lines that commands and hands move and change, on %s',
     await exec('rm app.py')
     const again = await say(write('app.py', text))
     expect(await authors('app.py', 3)).toEqual([again, again, again])
-    rmSync(join(pool.folder, 'app.py'))
+    rmSync(at('app.py'))
     const last = await say(write('app.py', text))
     expect(await authors('app.py', 3)).toEqual([last, last, last])
   })
@@ -131,7 +105,7 @@ describe.each(databases)('lines that commands and hands move and change, on %s',
 
   test('what was changed by hand before a command is not the work of the command', async () => {
     const first = await say(write('app.py', text))
-    appendFileSync(join(pool.folder, 'app.py'), 'by hand\n')
+    appendFileSync(at('app.py'), 'by hand\n')
     const formatter = await exec("sed -i 's/second/SECOND/' app.py")
     const outside = 'line 4 was changed outside heddle: by hand or by another program'
     expect(await authors('app.py', 4)).toEqual([first, formatter, first, outside])
@@ -140,22 +114,23 @@ describe.each(databases)('lines that commands and hands move and change, on %s',
   test('a file or folder that was renamed by hand is followed by its content, and told as such', async () => {
     const first = await say(write('src/app.py', text))
     const second = await say(edit('src/app.py', 'second line of all', 'second line, edited'))
-    renameSync(join(pool.folder, 'src'), join(pool.folder, 'lib'))
+    renameSync(at('src'), at('lib'))
     expect(await way('lib/app.py:2')).toEqual([
       'asked about lib/app.py:2',
       'moved by hand src/app.py:2',
       `written by ${second}`,
       asTurn,
     ])
-    appendFileSync(join(pool.folder, 'lib/app.py'), 'by hand\n')
+    expect(await way('lib/app.py')).toEqual(['asked about lib/app.py', 'moved by hand src/app.py'])
+    appendFileSync(at('lib/app.py'), 'by hand\n')
     const third = await say(edit('lib/app.py', 'third line of all', 'third line, edited'))
     const outside = expect.stringContaining('line 4 was')
     expect(await authors('lib/app.py', 4)).toEqual([first, second, third, outside])
-    const moved = join(elsewhere, 'project')
-    renameSync(pool.folder, moved)
-    mkdirSync(pool.folder)
+    const moved = join(elsewhere(), 'project')
+    renameSync(pool().folder, moved)
+    mkdirSync(pool().folder)
     expect((await way('lib/app.py:3', moved)).slice(1, 3)).toEqual([
-      `moved by hand ${pool.folder}/lib/app.py:3`,
+      `moved by hand ${pool().folder}/lib/app.py:3`,
       `written by ${third}`,
     ])
   })

@@ -1,66 +1,25 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, cpSync, linkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { describe, expect, test } from 'vitest'
 import { cancel } from '../../src/engine/run/cancel.ts'
-import { why } from '../../src/engine/why/why.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
+import type { Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
-import { type Hands, newHands, planned, write } from './hands.ts'
-import { unconfinedExec } from './unconfined-exec.ts'
-
-type Calls = Parameters<typeof planned>[0][string][number]
-
-const text = 'first line of all\nsecond line of all\nthird line of all\n'
+import { commandHands, threeLines as text } from './command-hands.ts'
+import { edit, write } from './hands.ts'
 
 describe.each(databases)('what no survey has seen, on %s', (database) => {
-  let pool: Hands
-  let plans: Record<string, Calls[]>
-  let said: number
-  let elsewhere: string
-  beforeEach(async () => {
-    plans = {}
-    said = 0
-    elsewhere = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-elsewhere-')))
-    pool = await newHands(database, planned(plans), [await unconfinedExec()])
-    await pool.work()
-  })
-  afterEach(async () => {
-    await pool.remove()
-    rmSync(elsewhere, { recursive: true, force: true })
-  })
-  const say = (...calls: Calls) => {
-    const words = `do ${++said}`
-    plans[words] = [calls]
-    return pool.ask(words, `session-${said}`)
-  }
-  const exec = (command: string) => say({ name: 'exec', input: { command } })
-  /** A command that has done its work and waits. */
-  const begin = async (command: string) => {
-    const words = `do ${++said}`
-    const [done, go] = [join(elsewhere, `done-${said}`), join(elsewhere, `go-${said}`)]
-    execFileSync('mkfifo', [go])
-    plans[words] = [[{ name: 'exec', input: { command: `${command}; touch '${done}'; cat '${go}'` } }]]
-    const { runId } = await pool.say(words, { folder: pool.folder, label: `session-${said}` })
-    await untilSo(() => existsSync(done))
-    return { runId: runId ?? '', finish: () => writeFileSync(go, '') }
-  }
-  const ask = (reference: string) =>
-    why(
-      { store: pool.engine.store, protect: nothingProtected, budget: { usd: 5, tokens: 1000 } },
-      pool.folder,
-      reference,
-    )
-  const author = async (reference: string) => (await ask(reference)).file?.author
+  const { pool, elsewhere, at, say, exec, begin, ask, author, way } = commandHands(database)
   const unknown = (...runIds: string[]) => ({ by: 'unknown', since: expect.anything(), runIds })
+  const ended = (runId: string) =>
+    untilSo(async () => (await pool().engine.store.read((rows) => findRun(rows, runId)))?.state === 'completed')
 
   test('while a command runs, nobody is denied what it writes, and nothing is told as moved by hand', async () => {
     const first = await say(write('app.py', text))
     const running = await begin("mv app.py core.py; printf 'by the command\\n' > new.py")
     expect(await author('new.py:1')).toEqual(unknown(running.runId))
-    expect((await ask('core.py:1')).chain.map(({ how, id }) => `${how} ${id}`)).toEqual([
+    expect(await way('core.py:1')).toEqual([
       'asked about core.py:1',
       'moved from app.py:1',
       `written by ${first}`,
@@ -74,7 +33,7 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
   test('what a cancelled command left is unknown, and names its run', async () => {
     await say(write('app.py', text))
     const running = await begin("printf 'by the command\\n' | tee new.py >> app.py")
-    await cancel(pool.engine, running.runId, 'stop')
+    await cancel(pool().engine, running.runId, 'stop')
     expect(await author('new.py:1')).toEqual(unknown(running.runId))
     expect(await author('app.py:4')).toEqual(unknown(running.runId))
     // Later versions change nothing about it.
@@ -87,11 +46,11 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     const other = await exec("printf 'by the other\\n' > other.py; printf 'more\\n' >> new.py")
     expect(await author('other.py:1')).toEqual(unknown(other, running.runId))
     running.finish()
-    await untilSo(async () => {
-      const found = await author('other.py:1')
-      return found?.by === 'unknown' && found.runIds.length === 2
-    })
-    expect(await author('new.py:2')).toMatchObject({ by: 'unknown' })
+    await ended(running.runId)
+    expect(await author('other.py:1')).toEqual(unknown(other, running.runId))
+    expect(await author('new.py:2')).toEqual(unknown(other, running.runId))
+    // The other command found this line already: it is of the first one, or of a hand meanwhile.
+    expect(await author('new.py:1')).toEqual(unknown(running.runId))
   })
 
   test('files that a command swaps or rotates are followed to who wrote their lines', async () => {
@@ -114,8 +73,8 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
   test('a file written by hand is not told as moved because it begins like one that is gone', async () => {
     const head = '#!/usr/bin/env python3\nimport os\nimport sys\nimport json\n\n'
     const run = await say(write('gone.py', `${head}def main():\n    print("agent")\n\nmain()\n`))
-    rmSync(join(pool.folder, 'gone.py'))
-    pool.put('own.py', `${head}def other():\n    return 1\n\ndef third():\n    return 2\n\nclass Mine:\n    pass\n`)
+    rmSync(at('gone.py'))
+    pool().put('own.py', `${head}def other():\n    return 1\n\ndef third():\n    return 2\n\nclass Mine:\n    pass\n`)
     expect(await author('own.py:2')).toEqual({ by: 'unknown', since: null, runIds: [run] })
     expect(await author('own.py:6')).toEqual({ by: 'before' })
   })
@@ -124,8 +83,120 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     const first = await say(write('app.py', text))
     await exec('ln -s app.py link.py')
     expect(await author('link.py:1')).toEqual({ by: 'run', runId: first })
-    pool.put('own.txt', 'mine\n')
-    symlinkSync('own.txt', join(pool.folder, 'mine.txt'))
+    pool().put('own.txt', 'mine\n')
+    symlinkSync('own.txt', at('mine.txt'))
     expect(await author('mine.txt:1')).toEqual({ by: 'before' })
+  })
+
+  test('of equal lines around a change by hand, no run is denied one and none is given one that may be the hand’s', async () => {
+    const first = await say(write('app.py', `import os\n${text}import os\nlast\n`))
+    pool().put('app.py', `import os\nimport os\n${text}import os\nby hand\n  return\nlast\n`)
+    expect([await author('app.py:1'), await author('app.py:2')]).toEqual([unknown(first), unknown(first)])
+    expect([await author('app.py:6'), await author('app.py:9')]).toEqual([
+      { by: 'run', runId: first },
+      { by: 'run', runId: first },
+    ])
+    expect([await author('app.py:7'), await author('app.py:8')]).toEqual([{ by: 'outside' }, { by: 'outside' }])
+    expect((await ask('app.py:2')).notes[0]?.text).toMatch(
+      /^unknown since .* who wrote line 2: the file was changed outside heddle, and the version before had equal lines \(run:/,
+    )
+    expect((await ask('app.py')).notes.map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^unknown since .* who wrote lines 1-2: the file was changed outside heddle/),
+      expect.stringMatching(/^it was changed outside heddle since run:.*: lines 7-8$/),
+    ])
+    // What the hand had written before, it may have written again.
+    pool().put('own.py', `  return\n${text}`)
+    const second = await say(edit('own.py', 'third line of all', 'third, by a run'))
+    pool().put('own.py', `  return\n  return\n${text.replace('third line of all', 'third, by a run')}`)
+    expect([await author('own.py:1'), await author('own.py:2')]).toEqual([{ by: 'before' }, { by: 'before' }])
+    expect(await author('own.py:5')).toEqual({ by: 'run', runId: second })
+  })
+
+  test('a line that a hand moved within its file is not denied to its run', async () => {
+    const first = await say(write('app.py', `${text}fourth line of all\n`))
+    pool().put('app.py', 'fourth line of all\nthird line of all\nsecond line of all\nfirst line of all\n')
+    const found = await Promise.all([1, 2, 3, 4].map((line) => author(`app.py:${line}`)))
+    expect(found.filter((each) => each?.by === 'run')).toEqual([{ by: 'run', runId: first }])
+    expect(found.filter((each) => each?.by === 'unknown')).toEqual([unknown(first), unknown(first), unknown(first)])
+  })
+
+  test('a file moved and changed by hand keeps no author for a line that may be another equal one', async () => {
+    const first = await say(write('app.py', `${text}import os\nlast line of all\n`))
+    renameSync(at('app.py'), at('core.py'))
+    pool().put('core.py', `${text}import os\nimport os\nlast line of all\n`)
+    expect(await author('core.py:3')).toEqual({ by: 'run', runId: first })
+    expect([await author('core.py:4'), await author('core.py:5')]).toEqual([
+      { by: 'unknown', since: null, runIds: [first] },
+      { by: 'unknown', since: null, runIds: [first] },
+    ])
+  })
+
+  test('a short file that came there by hand is unknown if a file that is gone had the same, and no run’s if it is still there', async () => {
+    const first = await say(write('a.txt', '1\n2\nthree\n'))
+    cpSync(at('a.txt'), at('copy.txt'))
+    expect([await author('copy.txt:1'), await author('copy.txt:3')]).toEqual([{ by: 'before' }, { by: 'before' }])
+    rmSync(at('copy.txt'))
+    renameSync(at('a.txt'), at('b.txt'))
+    const moved = { by: 'unknown', since: null, runIds: [first] }
+    expect([await author('b.txt:1'), await author('b.txt:3')]).toEqual([moved, moved])
+    pool().put('own.txt', 'mine\n')
+    expect(await author('own.txt:1')).toEqual({ by: 'before' })
+  })
+
+  test('what any of several cancelled commands may have left names each of them', async () => {
+    const [one, other] = [await begin('touch one'), await begin("printf 'by the other\\n' > new.py")]
+    await cancel(pool().engine, one.runId, 'stop')
+    await cancel(pool().engine, other.runId, 'stop')
+    expect(await author('new.py:1')).toEqual({
+      ...unknown(),
+      runIds: expect.arrayContaining([one.runId, other.runId]),
+    })
+  })
+
+  test('what a survey found unchanged after it was recorded was changed by hand later, not by its command', async () => {
+    const running = await begin('true')
+    await say(write('app.py', text))
+    running.finish()
+    await ended(running.runId)
+    pool().put('app.py', `${text}by hand\n`)
+    expect(await author('app.py:4')).toEqual({ by: 'outside' })
+  })
+
+  test('a file with several hard links is unknown where it was changed under another name', async () => {
+    const first = await say(write('app.py', text))
+    linkSync(at('app.py'), join(elsewhere(), 'other.py'))
+    appendFileSync(join(elsewhere(), 'other.py'), 'under another name\n')
+    expect(await author('app.py:1')).toEqual({ by: 'run', runId: first })
+    expect(await author('app.py:4')).toEqual(unknown())
+    expect((await ask('app.py:4')).notes[0]?.text).toMatch(
+      /^unknown since .* who wrote line 4: the file has several hard links/,
+    )
+    // A command changes both names.
+    const second = await exec("ln app.py same.py; printf 'by a command\\n' >> same.py")
+    expect([await author('app.py:5'), await author('same.py:5')]).toEqual([
+      { by: 'unknown', since: expect.anything(), runIds: [second] },
+      { by: 'unknown', since: expect.anything(), runIds: [second] },
+    ])
+  })
+
+  test('a command that ends while why reads is denied nothing, after whichever read it ends', async () => {
+    const { store } = pool().engine
+    for (let after = 1; after <= 6; after++) {
+      const running = await begin(`printf 'by the command\\n' > new-${after}.py`)
+      let reads = 0
+      const read: Store['read'] = async (body) => {
+        const answer = await store.read(body)
+        if (++reads === after) {
+          running.finish()
+          await untilSo(async () => (await store.read((rows) => findRun(rows, running.runId)))?.state === 'completed')
+        }
+        return answer
+      }
+      const { file } = await ask(`new-${after}.py:1`, pool().folder, { ...store, read })
+      const named =
+        file?.author?.by === 'unknown' ? file.author.runIds : [file?.author?.by === 'run' && file.author.runId]
+      expect({ after, named }).toEqual({ after, named: [running.runId] })
+      if (reads < after) running.finish()
+    }
   })
 })

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { owner } from '../../src/domain/access/principal.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
-import type { ModelRequest } from '../../src/domain/model.ts'
+import { ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
 import { availableTools, delegatingTools, memoryWriters } from '../../src/domain/tools/tool-names.ts'
 import type { Route } from '../../src/gateway/routes/route.ts'
 import { allRoutes } from '../../src/gateway/routes/table.ts'
@@ -152,6 +152,7 @@ describe.each(databases)('hostile values on %s', (database) => {
     const values = some(hostileTexts()).map((text) => text.slice(0, 1000))
     const replies: ScriptedReply[] = values.flatMap((v): ScriptedReply[] => [
       { text: v },
+      { fail: new ModelFailure('refused', v, v, { retry: 'never' }) },
       { text: `Files:\n- ${v}\n- a${v}.md`, model: v },
       { calls: [{ id: v, name: v, input: { [v]: v } }], model: v, usage: { inputTokens: Number.NaN, costUsd: -1 } },
       { calls: [{ name: 'sessions_spawn', input: { task: v } }], metadata: { [v]: v } },
@@ -168,13 +169,13 @@ describe.each(databases)('hostile values on %s', (database) => {
     const asked: { itemId: string }[] = []
     // The coordinator has other tools, and no other way to say something.
     for (const at of replies.keys())
-      for (const agent of at % 5 === 4 ? ['general', 'coordinator'] : ['general'])
+      for (const agent of at % 6 === 5 ? ['general', 'coordinator'] : ['general'])
         asked.push(await door.submit(folder, { session: `${agent}-${at}`, content: `say ${at}`, agent }))
     await everyRunEnds(gateway)
     const answers = await Promise.all(asked.map(({ itemId }) => door.answer(folder, itemId, AbortSignal.abort())))
     const codes = new Set(answers.map(({ status, error }) => error?.code ?? status))
     // Blanks are no answer.
-    const expected = ['completed', 'cancelled', 'looping', 'nothing_returned']
+    const expected = ['completed', 'cancelled', 'looping', 'nothing_returned', 'refused']
     expect([...codes].filter((code) => !expected.includes(code))).toEqual([])
     const results = await gateway.app.results()
     expect(results.length).toBeGreaterThanOrEqual(values.length - 1)
@@ -308,7 +309,7 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['skills', (v) => app.skills(v)],
     ['plans', (v) => app.plans({ folder: v })],
     ['tasks', (v) => app.tasks({ plan: v })],
-    ['changeTask', (v) => app.changeTask(v, { action: 'edit', context: v, skill: v, reason: v })],
+    ['changeTask', (v) => app.changeTask(v, { action: 'edit', context: v, skill: v, expectedBrief: v, reason: v })],
     ['jobs', () => app.jobs()],
     ['previewJob', (v) => app.previewJob({ at: v, timezone: v })],
     ['previewJob', (v) => app.previewJob({ every: '1h', activeHours: v })],

@@ -1,4 +1,6 @@
 import { type ClientRequest, request } from 'node:http'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from 'vitest'
 import { owner } from '../../src/domain/access/principal.ts'
 import type { Event } from '../../src/domain/event.ts'
@@ -21,6 +23,12 @@ afterEach(async () => {
 const never = new AbortController().signal
 const say = (content: string) => gateway.door.submit(folder, { session: 'main', content })
 const spoken = (told: StreamItem[]) => told.flatMap((each) => (each.kind === 'live' ? [each.delta] : []))
+
+/** Frees what is not used any more, so that what is left is used. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+}
 
 /** A connection whose owner decides when to read. */
 function connect(path: string): Promise<import('node:http').IncomingMessage> {
@@ -111,6 +119,40 @@ test('a follower that does not read is dropped with its cursor, slows nobody, an
     told.kind === 'event' ? told.event.cursor === all.at(-1)?.cursor : false,
   )
   expect([...got, ...eventsIn(rest)]).toEqual(all)
+})
+
+test('two hundred clients that do not read take little memory, and each is dropped with a cursor that it goes on from', async () => {
+  const text = 'x'.repeat(10_000)
+  const flood = Array.from({ length: 400 }, () => text)
+  gateway = await newGateway([scriptedModel((_, n) => (n === 1 ? { pieces: flood } : { text: `${n}` }))])
+  const slow = await Promise.all(Array.from({ length: 200 }, () => connect('/v1/events')))
+  for (const client of slow) client.pause()
+  const memory = () => {
+    collectGarbage()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+  const before = memory()
+  let most = 0
+  for (const content of ['one', 'two']) {
+    const { itemId } = await say(content)
+    await gateway.door.answer(folder, itemId, never)
+    most = Math.max(most, memory() - before)
+  }
+  // What was sent to all of them is 800 MB.
+  expect(most / 1024 / 1024).toBeLessThan(150)
+  const all = await gateway.app.events({})
+  for (const client of slow) {
+    const got: Event[] = []
+    let dropped: DroppedFollower | undefined
+    for await (const { event, data } of readSseMessages(client)) {
+      if (event === 'message') got.push(JSON.parse(data))
+      if (event === 'dropped') dropped = JSON.parse(data)
+    }
+    expect(dropped).toEqual({ cursor: got.at(-1)?.cursor ?? null })
+    expect(got).toEqual(all.slice(0, got.length))
+  }
+  await gateway.untilListeners(1)
 })
 
 test('our own reader, slow as it may be, sees no gap and nothing twice', async () => {

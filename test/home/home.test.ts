@@ -79,6 +79,7 @@ test('the paths of a home are in one place', () => {
     run: '/h/run',
     upLog: '/h/run/up.log',
     guards: '/h/run/guards',
+    sandboxProof: '/h/run/sandbox-proof',
     knownDatabases: '/h/known-databases',
     skills: '/h/skills',
     memory: '/h/memory',

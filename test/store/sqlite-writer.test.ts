@@ -49,6 +49,17 @@ test('bodies that wait together share one COMMIT, and all are answered after it'
   expect(trace).toEqual(['before_commit', 'after_commit', 'answered a', 'answered b', 'answered c'])
 })
 
+test('bodies that come one per turn of the event loop share one COMMIT, and it waits for no other', async () => {
+  const { write, trace } = await newWriter()
+  const written: Promise<unknown>[] = []
+  for (let number = 0; number < 10; number++) {
+    written.push(write((tx) => note(tx, `${number}`)))
+    await nextTurn()
+  }
+  await Promise.all(written)
+  expect(trace).toEqual(['before_commit', 'after_commit'])
+})
+
 test.for([
   { bodies: 64, commits: 1 },
   { bodies: 65, commits: 2 },

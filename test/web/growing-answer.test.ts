@@ -61,6 +61,35 @@ describe('an answer that is being written', () => {
     await page.close()
   })
 
+  test('keeps its elements when it becomes the turn: nothing vanishes for a moment, what is selected stays selected', async () => {
+    const page = await heddle.open('/s/kept')
+    allow(3)
+    await page.locator('#message').fill('tell me a lot')
+    await page.locator('#message').press('Enter')
+    await page.getByRole('article', { name: 'Answer under way' }).getByText('word3').waitFor()
+    await page.evaluate(() => {
+      const heading = document.querySelector('article h3')
+      if (heading) getSelection()?.selectAllChildren(heading)
+      const gone: string[] = []
+      Object.assign(window, { heddleGone: gone })
+      new MutationObserver(() => {
+        const text = document.querySelector('main')?.textContent ?? ''
+        if (text.split('word3 ').length !== 2) gone.push(text)
+      }).observe(document.body, { childList: true, characterData: true, subtree: true })
+    })
+    allow(Number.POSITIVE_INFINITY)
+    const turn = page.getByRole('article', { name: 'Turn 1' })
+    await turn.getByText(words.join(' ')).waitFor()
+    await turn.getByText('tokens').waitFor()
+    const after = await page.evaluate(() => ({
+      gone: (window as unknown as { heddleGone: string[] }).heddleGone,
+      selected: getSelection()?.toString(),
+      within: getSelection()?.anchorNode?.parentElement?.closest('article')?.ariaLabel,
+    }))
+    expect(after).toEqual({ gone: [], selected: 'Heading', within: 'Turn 1' })
+    await page.close()
+  })
+
   test('is stopped by the button, and what was written is kept', async () => {
     const page = await heddle.open('/s/halted')
     allow(3)
@@ -99,7 +128,10 @@ describe('an answer that is being written', () => {
     await page.locator('#message').fill('tell me a lot')
     await page.locator('#message').press('Enter')
     await page.getByRole('article', { name: 'Answer under way' }).getByText('word3').waitFor()
-    await heddle.restart()
+    const cut = await heddle.stop()
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.getByRole('alert').getByText('Heddle does not answer').waitFor()
+    await cut.start()
     allow(Number.POSITIVE_INFINITY)
     const overview = await heddle.open('/')
     await overview.getByText(/after a crash: 1 run resumed, 0 lost/).waitFor()
@@ -107,6 +139,7 @@ describe('an answer that is being written', () => {
     await overview.getByText('tell me a lot').first().waitFor()
     await page.getByRole('article', { name: 'Turn 1' }).getByText(words.join(' ')).waitFor()
     expect(await page.getByRole('article').count()).toBe(1)
+    expect(heddle.troubles).toEqual([])
     await overview.close()
     await page.close()
   })

@@ -49,7 +49,15 @@ describe('what needs you', () => {
     await form.getByText('Somebody changed this task while you wrote').waitFor()
     expect(await form.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
     await form.getByRole('button', { name: 'Keep mine' }).click()
-    expect(await form.getByRole('button', { name: 'Save' }).isEnabled()).toBe(true)
+    // Another change that comes between the click and the answer is not overwritten either.
+    await form.route('**/v1/tasks/1', async (route) => {
+      await heddle.post('/v1/tasks/1', { action: 'edit', skill: 'tester' })
+      await route.continue()
+    })
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByText('task:1 was changed meanwhile').waitFor()
+    await form.getByText('Somebody changed this task while you wrote').waitFor()
+    expect(JSON.parse(await heddle.heddle('show', 'task:1', '--json'))).toMatchObject({ skill: 'tester' })
     await form.close()
     await page.getByRole('button', { name: 'Show what it is now' }).click()
     await card.getByRole('button', { name: 'No…' }).click()

@@ -39,6 +39,44 @@ describe('the other pages', () => {
     await page.close()
   })
 
+  test('a reference that an agent made up leads to a page that says so, and to those that exist', async () => {
+    await heddle.append('invented', 'who did it?', 'It was run:zzzzzz, see task:99.')
+    const page = await heddle.open('/s/invented')
+    await page.getByRole('link', { name: 'run:zzzzzz' }).click()
+    await page.getByText('there is no run "zzzzzz" here').waitFor()
+    await page.getByRole('link', { name: 'All runs' }).click()
+    await page.waitForURL('**/runs')
+    await page.goto(`${heddle.url}/tasks/99`)
+    await page.getByText('never was: agents write such names, too').waitFor()
+    await page.close()
+  })
+
+  test.each([1, -1])(
+    'times are told by the clock of Heddle, also where that of the browser is off by %i hour',
+    async (hours) => {
+      await heddle.post('/v1/memories', { content: `tea is ${hours} hour late`, tags: [] })
+      const context = await heddle.context()
+      await context.addInitScript((shift) => {
+        const Right = Date
+        const now = () => Right.now() + shift
+        const Wrong = new Proxy(Right, {
+          construct: (_, given) => (given.length === 0 ? new Right(now()) : Reflect.construct(Right, given)),
+          get: (_, name) => (name === 'now' ? now : Reflect.get(Right, name)),
+        })
+        Object.assign(window, { Date: Wrong })
+      }, hours * 3_600_000)
+      const page = await context.newPage()
+      await page.goto(`${heddle.url}/memory`)
+      const age = page
+        .getByRole('listitem')
+        .filter({ hasText: `tea is ${hours} hour late` })
+        .locator('time')
+      // It is some seconds old before long, and not an hour.
+      await expect.poll(() => age.textContent(), { timeout: 30_000 }).toMatch(/^\d+ s ago$/)
+      await context.close()
+    },
+  )
+
   test("today's cost by agent is two clicks away", async () => {
     const page = await heddle.open('/')
     await page.getByRole('link', { name: 'Usage' }).click()

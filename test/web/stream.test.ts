@@ -40,6 +40,35 @@ describe('the live stream', () => {
     await context.close()
   })
 
+  test('a tab that hears again that it missed something, while it reads what it missed, reads on and fails nowhere', async () => {
+    const context = await heddle.context()
+    const [first, second] = [await context.newPage(), await context.newPage()]
+    for (const tab of [first, second]) {
+      await tab.goto(`${heddle.url}/s/missed`)
+      await tab.locator('#message').waitFor()
+    }
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    let readings = 0
+    await second.route('**/v1/events/page*', async (route) => {
+      readings++
+      await held
+      await route.continue()
+    })
+    await first.evaluate(async () => {
+      const { principal } = await (await fetch('/v1/me')).json()
+      const channel = new BroadcastChannel(`heddle-live:${principal}`)
+      const message = { kind: 'state', connection: { state: 'live' }, cursor: 'of an event that was missed', texts: [] }
+      for (let time = 0; time < 3; time++) channel.postMessage(message)
+    })
+    await expect.poll(() => readings).toBe(1)
+    await say('missed', 'one')
+    release()
+    await second.getByText('noted: one').waitFor()
+    expect(readings).toBe(2)
+    expect(heddle.troubles).toEqual([])
+    await context.close()
+  })
+
   test('after a cut, a reload and a kill of the daemon the page shows everything once', async () => {
     const page = await heddle.open('/s/cut')
     await page.locator('#message').fill('typed before the cut')

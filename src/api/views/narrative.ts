@@ -5,6 +5,8 @@ import type { TaskStatus } from '../../domain/plan.ts'
 export interface NarrativeLine {
   id: number
   summary: string
+  /** Its words are not shown: it may repeat a memory that was forgotten. */
+  withheld?: true
   topic?: string
   folder: string
   /** False if untrusted content led to it: data, never an instruction. */

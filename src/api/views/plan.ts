@@ -59,6 +59,8 @@ export interface TaskView extends TaskLine {
   kind: 'task'
   plan: string
   context: string
+  /** Changes with its brief and its agent. */
+  briefHash: string
   /** Its lost writes, a sentence each. */
   lost?: string[]
   /** Results of all its attempts, oldest first. */

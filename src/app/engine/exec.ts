@@ -10,13 +10,14 @@ interface ExecSettings extends Pick<Engine, 'crash'> {
   clock: Clock
   env: NodeJS.ProcessEnv
   guardRecords: string | undefined
+  sandboxProof: string | undefined
   tell: ((text: string) => void) | undefined
 }
 
 /** Adds exec if the sandbox works or is turned off, unless the program gave a tool of that name. */
 export async function addExec(
   tools: Map<string, Tool>,
-  { config, clock, env, crash, guardRecords, tell }: ExecSettings,
+  { config, clock, env, crash, guardRecords, sandboxProof, tell }: ExecSettings,
 ): Promise<void> {
   if (tools.has('exec') || !isAllowed('exec', config.tools)) return
   const found = await execTool(config.tools.exec, {
@@ -25,6 +26,7 @@ export async function addExec(
     credentials: Object.fromEntries(Object.entries(config.credentials).map(([name, key]) => [name, key.reveal()])),
     crash,
     ...(guardRecords !== undefined && { guardRecords }),
+    ...(sandboxProof !== undefined && { sandboxProof }),
   })
   if (!('tool' in found)) return
   tools.set(found.tool.name, found.tool)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isOwner } from '../../domain/access/principal.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { Runtime } from '../../engine/runtime.ts'
@@ -40,5 +40,5 @@ export async function beginAudit(
 }
 
 function fingerprint(text: string): string {
-  return `${text.length} characters, sha256 ${createHash('sha256').update(text).digest('hex')}`
+  return `${text.length} characters, sha256 ${hash('sha256', text)}`
 }

@@ -239,7 +239,7 @@ async function checkDaemon({ find, socket, version }: DaemonLookup): Promise<Hea
       name: 'daemon',
       status: 'warn',
       detail: `process ${found.pid} is heddle ${found.version}, this is ${version}`,
-      remedy: `stop it and start it again: kill ${found.pid}; heddle up`,
+      remedy: 'end it and start it again: heddle down; heddle up',
     }
   if (found)
     return {
@@ -252,7 +252,7 @@ async function checkDaemon({ find, socket, version }: DaemonLookup): Promise<Hea
     name: 'daemon',
     status: 'warn',
     detail: `no answer on ${socket}: the daemon was killed, or hangs`,
-    remedy: 'start it again: heddle up; if it says one is already running, kill that process',
+    remedy: 'end what hangs and start it again: heddle down; heddle up',
   }
 }
 

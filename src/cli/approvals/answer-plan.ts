@@ -119,7 +119,8 @@ export class PlanGate {
     const { ask, lend, here, print } = this.#context
     const view = await ask((client) => client.task(`task:${task}`))
     const context = await lend(() => editedBrief(here, view))
-    if (context !== undefined) return this.#change(task, { action: 'edit', context }, 'has a new brief')
+    const change = { action: 'edit' as const, expectedBrief: view.briefHash }
+    if (context !== undefined) return this.#change(task, { ...change, context }, 'has a new brief')
     print('nothing was changed')
     return 'open'
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
@@ -35,6 +35,6 @@ export function markSeen(here: CommandContext): void {
 }
 
 function markerPath({ home, folder }: CommandContext): string {
-  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
+  const name = hash('sha256', folder).slice(0, 16)
   return join(homePaths(home).run, `seen-${name}`)
 }

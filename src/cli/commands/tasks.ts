@@ -68,9 +68,10 @@ async function edit(here: CommandContext, id: number, options: Record<string, un
       'editing a brief needs a terminal',
       `or: heddle tasks edit task:${id} --brief-file FILE, or --agent NAME`,
     )
-  const context = await editedBrief(here, await (await here.client()).task(`task:${id}`))
+  const task = await (await here.client()).task(`task:${id}`)
+  const context = await editedBrief(here, task)
   if (context === undefined) return { json: { ok: true, id, changed: false }, text: 'nothing was changed' }
-  return change(here, id, { action: 'edit', context }, 'has a new brief')
+  return change(here, id, { action: 'edit', context, expectedBrief: task.briefHash }, 'has a new brief')
 }
 
 async function change(here: CommandContext, id: number, request: TaskChange, what: string): Promise<CommandResult> {

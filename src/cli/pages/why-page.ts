@@ -24,7 +24,7 @@ export function whyPage(screen: Screen, view: WhyView, now: number): string {
   const indent = Math.max(0, ...lengths) + 4
   const names = Math.max(0, ...rows.map(({ what }) => width(what)).filter((each) => each <= maxNameWidth))
   return [
-    paint(screen, 'yellow', shortened(heading(first, view.file), screen.columns)),
+    ...headingRows(heading(first, view.file), view.file, screen.columns).map((row) => paint(screen, 'yellow', row)),
     ...rows.map((row) => drawn(screen, row, indent, names, now)),
     ...earlierLine(screen, view.story, indent),
     ...notes.flatMap(({ label, text }) => noteLines(screen, label, text, indent)),
@@ -39,6 +39,13 @@ function earlierLine(screen: Screen, story: WhyView['story'], indent: number): s
   return noteLines(screen, '', `and earlier ones: heddle why ${nameOf(last)}`, indent)
 }
 
+/** A title is cut; who wrote how much of a file is told whole. */
+function headingRows(text: string, file: FileWhy | undefined, columns: number): string[] {
+  return file && file.text === undefined
+    ? wrapped(text, columns, { words: true, hang: '    ' })
+    : [shortened(text, columns)]
+}
+
 function heading(first: WhyLink, file: FileWhy | undefined): string {
   const title = printable(first.title)
   if (first.kind !== 'file') return `${nameOf(first)}  ${first.missing ? title : quoted(title)}${byWhom(first)}`
@@ -46,12 +53,20 @@ function heading(first: WhyLink, file: FileWhy | undefined): string {
   return `${printable(first.id)}${file ? shares(file) : ''}`
 }
 
+/** Max runs of a heading. */
+const maxShares = 6
+
 /** `  61 lines: 50 by run:7k3d @writer, 9 not by heddle, 2 unknown`. */
 function shares({ lines, writers, others, unknown = 0 }: FileWhy): string {
   if (lines === null) return ''
-  const parts = writers.map(
-    (writer) => `${writer.lines} by run:${tail(writer.runId)}${writer.agent ? ` @${printable(writer.agent)}` : ''}`,
-  )
+  const parts = writers
+    .slice(0, maxShares)
+    .map(
+      (writer) => `${writer.lines} by run:${tail(writer.runId)}${writer.agent ? ` @${printable(writer.agent)}` : ''}`,
+    )
+  const further = writers.slice(maxShares)
+  const count = further.reduce((sum, writer) => sum + writer.lines, 0)
+  if (further.length > 0) parts.push(`${count} by ${countNoun(further.length, 'more run')}`)
   const rest = [...(others > 0 ? [`${others} not by heddle`] : []), ...(unknown > 0 ? [`${unknown} unknown`] : [])]
   const all = [...parts, ...rest]
   return `  ${countNoun(lines, 'line')}${all.length > 0 ? `: ${all.join(', ')}` : ''}`

@@ -58,9 +58,19 @@ export function termsIn(text: string): Term[] {
 
 /** Stretches of letters and digits of one script, each with its place; `isPaired` for scripts without spaces. */
 export function* runsIn(text: string): Iterable<{ run: string; index: number; isPaired: boolean }> {
-  for (const { 0: token, index } of text.matchAll(/[\p{L}\p{N}\p{M}]+|\p{Extended_Pictographic}/gu))
-    for (const { 0: run, index: offset } of token.matchAll(oneScript))
-      yield { run, index: index + offset, isPaired: withoutSpaces.test(run) }
+  for (const { 0: token, index } of text.matchAll(isAscii(text) ? asciiTokens : tokens))
+    if (isAscii(token)) yield { run: token, index, isPaired: false }
+    else
+      for (const { 0: run, index: offset } of token.matchAll(oneScript))
+        yield { run, index: index + offset, isPaired: withoutSpaces.test(run) }
+}
+
+const tokens = /[\p{L}\p{N}\p{M}]+|\p{Extended_Pictographic}/gu
+const asciiTokens = /[0-9A-Za-z]+/g
+
+/** Most texts, and nearly all words of the others: they need no Unicode properties, which are several times slower. */
+function isAscii(text: string): boolean {
+  return /^[\0-\x7f]*$/.test(text)
 }
 
 const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Hangul}ー'
@@ -146,7 +156,7 @@ const innerCapital = /(?<=\p{Ll})(?=\p{Lu})/gu
 
 /** A word with inner capitals is its parts and the whole: `readFile` meets "read file" and "readfile". */
 function inCapitals(token: string): Term[] {
-  const parts = token.split(innerCapital)
+  const parts = /[^\0-\x7f]|[a-z][A-Z]/.test(token) ? token.split(innerCapital) : [token]
   const split = parts.length === 1 ? [] : parts.filter((part) => part.length > 1)
   return [...split, token].map((part): Term => ({ forms: spellingsOf(part.toLowerCase()), isHiragana: false }))
 }
@@ -159,6 +169,7 @@ const twoLetters = new Map(Object.entries({ ä: 'ae', ö: 'oe', ü: 'ue', ø: 'o
 
 /** Without accents, as in "Muller"; with umlauts also as two letters, as in "Mueller". */
 function spellingsOf(word: string): [string, ...string[]] {
+  if (isAscii(word)) return [withoutPlural(word.slice(0, maxWordLength))]
   const plain = fold(word)
   const long = fold(word.replace(/[äöüøå]/g, (letter) => twoLetters.get(letter) ?? letter))
   return long === plain ? [plain] : [plain, long]
@@ -172,5 +183,9 @@ function fold(word: string): string {
     .replace(/\p{M}+/gu, '')
     .slice(0, maxWordLength)
     .toWellFormed()
-  return /^[a-z]{3,}[^s]s$/.test(short) ? short.slice(0, -1) : short
+  return withoutPlural(short)
+}
+
+function withoutPlural(word: string): string {
+  return /^[a-z]{3,}[^s]s$/.test(word) ? word.slice(0, -1) : word
 }

@@ -16,6 +16,8 @@ type PathStatus =
       bytes: number
       /** Last change of content or status, as only the kernel sets it. */
       changedAt: Millis
+      /** Names that the file has, on the whole disk: hard links. */
+      links: number
     }
   | { kind: 'missing' }
   | { kind: 'outside' }

@@ -10,7 +10,7 @@ const maxExplained = 5 * 1024 * 1024
 
 /** Current state of a path. */
 export type FileNow =
-  | { kind: 'file'; path: string; bytes: Buffer; sha256: string; changedAt: Millis }
+  | { kind: 'file'; path: string; bytes: Buffer; sha256: string; changedAt: Millis; links: number }
   | { kind: 'large'; path: string; size: number }
   | { kind: 'missing' | 'outside' | 'directory' | 'other' }
 
@@ -20,8 +20,9 @@ export async function fileNow(address: PathAddress): Promise<FileNow> {
   const stat = await handle.look()
   if (stat.kind !== 'file') return { kind: stat.kind }
   if (stat.bytes > maxExplained) return { kind: 'large', path: stat.path, size: stat.bytes }
+  const { path, changedAt, links } = stat
   const bytes = await handle.openFile(readAll)
-  return { kind: 'file', path: stat.path, bytes, sha256: hashOf(bytes), changedAt: stat.changedAt }
+  return { kind: 'file', path, bytes, sha256: hashOf(bytes), changedAt, links }
 }
 
 /** Current hash of a file; null if it does not exist, undefined if it cannot be read. */

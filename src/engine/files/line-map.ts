@@ -11,11 +11,17 @@ const maxMapped = 2_000_000
 
 /** Which lines of a new content are of the old one; null if one of them is no text. */
 export function mapContents(before: Buffer, after: Buffer, edit?: EditedText): LineMap | null {
-  if (before.length + after.length > maxMapped) return null
+  const lines = linesOfBoth(before, after)
+  if (!lines) return null
+  const { old, fresh } = lines
+  return (edit && mapEdit(decodeText(before) ?? '', old, fresh, edit)) ?? mapOf(matchLines(old, fresh))
+}
+
+/** Lines of two contents that can be compared; undefined if one of them is no text or they are too large. */
+export function linesOfBoth(before: Buffer, after: Buffer): { old: string[]; fresh: string[] } | undefined {
+  if (before.length + after.length > maxMapped) return undefined
   const [old, fresh] = [decodeText(before), decodeText(after)]
-  if (old === undefined || fresh === undefined) return null
-  const [oldLines, freshLines] = [linesIn(old), linesIn(fresh)]
-  return mapEdit(old, oldLines, freshLines, edit) ?? mapLines(oldLines, freshLines)
+  return old === undefined || fresh === undefined ? undefined : { old: linesIn(old), fresh: linesIn(fresh) }
 }
 
 /** What a call of edit_file replaces; undefined for other calls. */
@@ -25,15 +31,10 @@ export function editIn({ name, input }: Pick<RequestedCall, 'name' | 'input'>): 
   return { old: old_text, new: new_text, all: all === true }
 }
 
-/** Which of these lines are of the old ones, in the same order. */
-function mapLines(old: string[], fresh: string[]): LineMap {
-  return mapOf(matchLines(old, fresh))
-}
-
 /** Lines around an edit are those that were there, whatever else looks like them. */
-function mapEdit(text: string, old: string[], fresh: string[], edit: EditedText | undefined): LineMap | undefined {
-  const places = edit && editedPlaces(text, edit)
-  if (!edit || !places || places.length === 0) return undefined
+function mapEdit(text: string, old: string[], fresh: string[], edit: EditedText): LineMap | undefined {
+  const places = editedPlaces(text, edit)
+  if (!places || places.length === 0) return undefined
   const added = edit.new.split('\n').length - edit.old.split('\n').length
   const from: number[] = []
   let next = 0

@@ -1,8 +1,6 @@
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Memory } from '../../domain/memory.ts'
-import { currentMemory } from '../../memory/describe.ts'
-import { findMemory } from '../../store/knowledge/memories.ts'
-import { isAnyForgotten, narrativeBasis } from '../../store/knowledge/narrative-basis.ts'
+import { type Correction, correctionsOf } from '../../memory/shown-narrative.ts'
 import { listNarratives, type Narrative } from '../../store/knowledge/narratives.ts'
 import type { Reading } from '../../store/store.ts'
 
@@ -12,8 +10,7 @@ const maxChecked = 20
 /** A narrative with the corrections made since. */
 export interface Standing {
   narrative: Narrative
-  /** Replaced memories that it is based on, each with its replacement. */
-  corrected: { was: number; now: Memory }[]
+  corrected: Correction[]
 }
 
 /**
@@ -34,19 +31,8 @@ export async function latestStanding(
 
 /** A narrative with its corrections; undefined if it may no longer be shown. */
 export async function standingOf(rows: Reading, narrative: Narrative): Promise<Standing | undefined> {
-  // It may repeat what an earlier narrative said, without citing that one's memories.
-  const basis = await narrativeBasis(rows, narrative.id)
-  const memoryIds = basis.flatMap((each) => each.memoryIds)
-  const runIds = basis.flatMap(({ runId }) => runId ?? [])
-  if (await isAnyForgotten(rows, memoryIds, runIds)) return undefined
-  const corrected: Standing['corrected'] = []
-  for (const id of narrative.memoryIds) {
-    const memory = await findMemory(rows, id)
-    const now = memory && (await currentMemory(rows, memory))
-    if (now?.forgottenAt != null) return undefined
-    if (now) corrected.push({ was: id, now })
-  }
-  return { narrative, corrected }
+  const corrected = await correctionsOf(rows, narrative)
+  return corrected && { narrative, corrected }
 }
 
 /** A standing as text for the model. */

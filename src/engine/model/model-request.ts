@@ -1,6 +1,7 @@
 import type { Model, ModelRequest, ToolSpec } from '../../domain/model.ts'
 import type { ModelSettings, Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
+import type { Tool } from '../../domain/tools/tool.ts'
 import type { Engine } from '../runtime.ts'
 import { isBackground } from './role.ts'
 
@@ -11,12 +12,21 @@ const narrativeTokens = 2000
 /** Content of a model request, before the call is numbered. */
 export type ModelInput = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'stablePrefix' | 'note'>
 
-/** Tools as a model sees them. */
+/** Tools as a model sees them; the same objects for each run, so that each is weighed once. */
 export function toolSpecs(known: Engine['tools'], names: readonly string[]): ToolSpec[] {
   return names.flatMap((name) => {
     const tool = known.get(name)
-    return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
+    return tool ? [specOf(tool)] : []
   })
+}
+
+const specs = new WeakMap<Tool, ToolSpec>()
+
+function specOf(tool: Tool): ToolSpec {
+  const { name, description, inputSchema } = tool
+  const spec = specs.get(tool) ?? Object.freeze({ name, description, inputSchema })
+  specs.set(tool, spec)
+  return spec
 }
 
 /** Settings of a run's replies: those of its inputs, else its persona's, else the model's own. Its profile limits them. */

@@ -1,6 +1,6 @@
 import { partBytes as bytesOfPart } from '../../domain/attachment.ts'
 import type { Part } from '../../domain/message.ts'
-import type { Model, ModelMessage, ModelRequest } from '../../domain/model.ts'
+import type { Model, ModelMessage, ModelRequest, ToolSpec } from '../../domain/model.ts'
 import { noUsage, type Usage } from '../../domain/turn.ts'
 
 // Bytes, not characters: a three-byte character is rarely less than a token.
@@ -53,6 +53,16 @@ function estimatedPartBytes(part: Part): number {
   return part.type === 'image' || part.mediaType.startsWith('image/') ? imageBytes : bytesOfPart(part)
 }
 
+/** Bytes of tools as a JSON list. */
 export function bytesOfTools(tools: ModelRequest['tools']): number {
-  return tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools))
+  return tools.length === 0 ? 0 : 1 + tools.reduce((sum, tool) => sum + bytesOfTool(tool) + 1, 0)
+}
+
+/** Specifications do not change, and every request has them. */
+const weighed = new WeakMap<ToolSpec, number>()
+
+function bytesOfTool(tool: ToolSpec): number {
+  const bytes = weighed.get(tool) ?? Buffer.byteLength(JSON.stringify(tool))
+  weighed.set(tool, bytes)
+  return bytes
 }

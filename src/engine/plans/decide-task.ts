@@ -28,6 +28,7 @@ import {
 import type { Tx } from '../../store/store.ts'
 import { startableAgents } from '../policies/registered-agent.ts'
 import type { Engine } from '../runtime.ts'
+import { assertExpectedBrief } from './brief-hash.ts'
 import { beginTasks, endPlanIfIdle, recordPlanChange, recordTaskChange, taskNames } from './dispatch.ts'
 import { resolvePointers } from './pointers.ts'
 import { tooLongReason } from './room-for.ts'
@@ -59,6 +60,7 @@ export async function decideTask(
   const { task, plan, by } = context
   const reasonOr = (usual: string) => (by ? asAgentReason(by.agent, change.reason ?? usual) : (change.reason ?? usual))
   await assertMayDecide(tx, context, change)
+  assertExpectedBrief(task, change)
   if (change.action !== 'cancel' && (await isDropped(tx, task.id)))
     throw new HeddleError(
       'task_dropped',

@@ -15,6 +15,7 @@ import { lossLines, lostByPlan, stillLost } from '../files/lost-writes.ts'
 import { describeActivity } from '../run/doing.ts'
 import type { Engine } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
+import { briefHash } from './brief-hash.ts'
 import { gateTool } from './plan-gate.ts'
 import { targetWarnings } from './shared-targets.ts'
 
@@ -81,6 +82,7 @@ export async function viewTask(rows: Reading, context: FileViewContext, text: st
     ...(line as TaskLine),
     plan: (await findPlan(rows, task.planId))?.title ?? '',
     context: task.context,
+    briefHash: briefHash(task),
     ...(lines.length > 0 && { lost: lines }),
     results: results.reverse().map(resultLine),
     narratives: await narrativesOfTask(rows, task.id),

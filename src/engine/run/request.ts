@@ -71,7 +71,7 @@ async function follow(
     const changed = new AbortController()
     const stop = runtime.store.onHint((hint) => {
       heard.add(hint)
-      if (concerns(hint)) changed.abort()
+      if (concerns(hint)) changed.abort('changed')
     })
     try {
       const found = await runtime.store.read((rows) => requestState(rows, itemId, includeQuestions))

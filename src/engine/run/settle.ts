@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { linkMessages } from '../../domain/message.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Thread, TurnSettings } from '../../domain/turn.ts'
@@ -76,10 +76,11 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
       ...(queued[0]?.run && { queued: queued[0].run }),
     }
     const isQueueEmpty = !isAnyQueued && queued.length === 0
-    const look = isQueueEmpty || !run.claimant ? undefined : await claimAtOnce(tx, engine, run.claimant, held)
+    // Only runs of these sessions can be claimed here, so it looks only if this end has queued one of them.
+    const look = queued.length > 0 && run.claimant && (await claimAtOnce(tx, engine, run.claimant, held))
     if (!isQueueEmpty) tx.hint('runs')
     await engine.moments.afterSettle(end)
-    return { after: { next: look?.claimed, isQueueEmpty }, thread, turn }
+    return { after: { next: look ? look.claimed : undefined, isQueueEmpty }, thread, turn }
   })
   // Most agents work for one turn: their paths would push out those of people.
   if (claimed.session.kind !== 'agent') engine.paths.extend(thread, turn)
@@ -234,7 +235,7 @@ async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, de
 
 /** Stores a prompt's text. The turn before mostly had the same: then it is stored. */
 async function storePrompt(tx: Tx, text: string, before: string | null | undefined): Promise<string> {
-  const hash = createHash('sha256').update(text).digest('hex')
-  if (hash !== before) await savePrompt(tx, hash, text)
-  return hash
+  const digest = hash('sha256', text)
+  if (digest !== before) await savePrompt(tx, digest, text)
+  return digest
 }

@@ -9,7 +9,8 @@ import { indexSome } from './index-turns.ts'
 /** Delay of the first step, so that a short command is answered before it. */
 const firstDelay: Millis = 1000
 const interval: Millis = 5000
-/** Pause between two steps, at least as long as the step took: other work of the process comes first. */
+/** Rest after a step, as a multiple of its time: other work of the process comes first. */
+const restPerStep = 4
 const minPause: Millis = 2
 const maxPause: Millis = 1000
 /** Time for which a search indexes what is new before it looks. */
@@ -57,7 +58,7 @@ export function searchIndex(context: Pick<Runtime, 'store' | 'clock'> & { protec
     let began = clock.monotonic()
     const pause = async () => {
       const took = clock.monotonic() - began
-      if (!isAwaited) await clock.sleep(Math.min(maxPause, Math.max(minPause, took)), signal)
+      if (!isAwaited) await clock.sleep(Math.min(maxPause, Math.max(minPause, took * restPerStep)), signal)
       began = clock.monotonic()
     }
     // Read first: an idle process must not write.

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Millis } from '../../domain/clock.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { UsageError } from '../../domain/errors.ts'
@@ -148,5 +148,5 @@ function charactersOf(value: unknown): number {
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }

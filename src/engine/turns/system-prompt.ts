@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { UsageError } from '../../domain/errors.ts'
 import { groupDigits } from '../../domain/text/group-digits.ts'
 import { isStorable } from '../../domain/text/storable.ts'
@@ -17,7 +17,7 @@ export async function storeSystemPrompt(tx: Tx, text: string | null): Promise<Pi
       'give another text; --clear removes the one that is there',
       'bad_prompt',
     )
-  const systemPromptHash = createHash('sha256').update(text).digest('hex')
+  const systemPromptHash = hash('sha256', text)
   await savePrompt(tx, systemPromptHash, text)
   return { systemPromptHash }
 }

@@ -10,6 +10,7 @@ import { type Thread, threadKey } from '../../domain/turn.ts'
 import { describeMemory, remindedOf } from '../../memory/describe.ts'
 import { describeNarrative } from '../../memory/narratives.ts'
 import { remindedOfPassages } from '../../memory/recall-passages.ts'
+import { shownNarrative } from '../../memory/shown-narrative.ts'
 import { narrativeRecalledBy } from '../../store/knowledge/narratives.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { changesOf } from '../../store/rows/file-changes.ts'
@@ -108,6 +109,7 @@ async function viewTurn(rows: Reading, thread: Thread, { only }: ShowContext): P
       turn.type === 'compaction' ? undefined : narrativeRecalledBy(rows, turn.runId),
     ],
   )
+  const began = narrative && (await shownNarrative(rows, narrative))
   return {
     kind: 'turn',
     id: turn.id,
@@ -132,7 +134,7 @@ async function viewTurn(rows: Reading, thread: Thread, { only }: ShowContext): P
     sessions: sessions.map(({ label }) => label),
     remindedOf: reminders,
     remindedOfFiles: passages,
-    beganWith: narrative ? { id: narrative.id, summary: narrative.summary } : null,
+    beganWith: began ? { id: began.id, summary: began.summary } : null,
     thread: {
       threadKey: threadKey(thread),
       totalTokens: thread.totalTokens,

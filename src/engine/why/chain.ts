@@ -3,6 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { mainArgument } from '../../domain/text/main-argument.ts'
+import { shownNarrative } from '../../memory/shown-narrative.ts'
 import { findMemory } from '../../store/knowledge/memories.ts'
 import { findNarrative } from '../../store/knowledge/narratives.ts'
 import { findApproval } from '../../store/rows/approvals.ts'
@@ -205,7 +206,7 @@ async function fromMemory(rows: Reading, id: number): Promise<Step | undefined> 
 async function fromNarrative(rows: Reading, id: number): Promise<Step | undefined> {
   const narrative = await findNarrative(rows, id)
   if (!narrative) return undefined
-  const { runId, turnId, summary, createdAt } = narrative
+  const { runId, turnId, summary, createdAt } = await shownNarrative(rows, narrative)
   const turn: ChainNode | undefined = turnId === null ? undefined : { kind: 'turn', id: turnId, how: 'tells of' }
   const run: ChainNode | undefined = runId === null ? undefined : { kind: 'run', id: runId, how: 'written by' }
   return {

@@ -95,8 +95,8 @@ export async function whyFile(
   const tracer = new LineTracer(rows, contents, context.protect)
   // The time of the last change by hand is not known: any time until now.
   const end = { hash: content?.sha256 ?? null, at: Number.MAX_SAFE_INTEGER }
-  const changedAt = content && { changedAt: content.changedAt }
-  const traced = lines ? await tracer.trace({ path, versions, end, ...changedAt }, [...lines.keys()]) : []
+  const onDisk = content && { changedAt: content.changedAt, ...(content.links > 1 && { hasOtherNames: true as const }) }
+  const traced = lines ? await tracer.trace({ path, versions, end, ...onDisk }, [...lines.keys()]) : []
   const text = line === undefined ? undefined : lines?.[line - 1]
   const standing = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
   // A change is stored before it is made: the last one may never have happened.
@@ -126,6 +126,7 @@ export async function whyFile(
   ]
   const chain = [
     ...(await passageLinks(rows, asked?.passages ?? [], context.folder)),
+    ...(line === undefined && versions.length === 0 ? handLinks(traced, context.folder) : []),
     ...(origin ? await writerChain(rows, origin, text) : []),
   ]
   const written = line === undefined ? standing[0] : origin
@@ -162,10 +163,21 @@ async function passageLinks(rows: Reading, passages: readonly FilePassage[], fol
       links.push(...(await walkBack(rows, node)).slice(0, 1))
     }
     const name = `${displayPathFrom(folder, path)}:${line}`
-    const by: WhyHow = how === 'moved' ? 'moved from' : how === 'copied' ? 'copied from' : how
-    links.push({ kind: 'file', id: name, title: name, at: version ? moment(version.at) : null, how: by })
+    links.push({ kind: 'file', id: name, title: name, at: version ? moment(version.at) : null, how: howFrom(how) })
   }
   return links
+}
+
+/** The file that a whole file was moved or copied from by hand. */
+function handLinks(traced: readonly TracedLine[], folder: string): WhyLink[] {
+  const [first] = traced.flatMap(({ passages }) => passages.slice(0, 1))
+  if (!first || !traced.every(({ passages: [each] }) => !each || each.path === first.path)) return []
+  const name = displayPathFrom(folder, first.path)
+  return [{ kind: 'file', id: name, title: name, at: null, how: howFrom(first.how) }]
+}
+
+function howFrom(how: FilePassage['how']): WhyHow {
+  return how === 'moved' ? 'moved from' : how === 'copied' ? 'copied from' : how
 }
 
 /** From the call that made a change back to the user's words: by the result that the line quotes, and by who asked for the file. */
@@ -248,17 +260,38 @@ function wholeNotes({ displayPath, versions, traced }: ExplainedFile): WhyNote[]
   if (versions.length === 0 && isRunless) return [neverWritten(displayPath)]
   const isStanding = versions.some(({ undoneAt, runId }) => undoneAt === null && runId !== null)
   if (versions.length > 0 && !isStanding) return [note(`every change that heddle made to ${displayPath} was undone`)]
-  const doubtful = authors.find(({ by }) => by === 'unknown')
-  if (doubtful?.by !== 'unknown') return []
-  const lines = authors.flatMap(({ by }, at) => (by === 'unknown' ? at + 1 : []))
-  return [unknownNote(doubtful, `lines ${ranges(lines)}`)]
+  return doubtNotes(authors)
+}
+
+/** Max reasons that are told why lines are unknown. */
+const maxDoubts = 3
+
+/** Notes on lines whose authors are unknown, one for each reason. */
+function doubtNotes(authors: readonly LineAuthor[]): WhyNote[] {
+  const doubts = new Map<string, { author: Doubt; lines: number[] }>()
+  for (const [at, author] of authors.entries()) {
+    if (author.by !== 'unknown') continue
+    const known = doubts.get(author.why)
+    if (known) {
+      known.lines.push(at + 1)
+      known.author.runIds = [...new Set([...known.author.runIds, ...author.runIds])]
+    } else doubts.set(author.why, { author: { ...author }, lines: [at + 1] })
+  }
+  const all = [...doubts.values()].sort((a, b) => b.lines.length - a.lines.length)
+  const more = all.slice(maxDoubts).flatMap(({ lines }) => lines)
+  return [
+    ...all.slice(0, maxDoubts).map(({ author, lines }) => unknownNote(author, lineRanges(lines))),
+    ...(more.length === 0 ? [] : [note(`unknown for other reasons: ${lineRanges(more.sort((a, b) => a - b))}`)]),
+  ]
 }
 
 function neverWritten(displayPath: string): WhyNote {
   return note(`heddle never wrote ${displayPath}: no run has changed it`)
 }
 
-function unknownNote({ since, why, runIds }: Extract<LineAuthor, { by: 'unknown' }>, what: string): WhyNote {
+type Doubt = Extract<LineAuthor, { by: 'unknown' }>
+
+function unknownNote({ since, why, runIds }: Doubt, what: string): WhyNote {
   const when =
     since === null ? 'unknown' : `unknown since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')}`
   const who = runIds.length === 0 ? '' : ` (${runIds.map((id) => `run:${tail(id)}`).join(', ')})`
@@ -277,7 +310,7 @@ function stateNotes(now: FileNow, last: FileVersion | undefined, { line, traced 
   const outside = traced.flatMap(({ author }, at) => (author.by === 'outside' ? at + 1 : []))
   const isUnknown = traced.some(({ author }) => author.by === 'unknown')
   if (outside.length === 0 && isUnknown) return []
-  const which = outside.length === 0 ? 'lines were only taken away' : `lines ${ranges(outside)}`
+  const which = outside.length === 0 ? 'lines were only taken away' : lineRanges(outside)
   return [note(`it was changed outside heddle since run:${tail(last.runId ?? '')}: ${which}`)]
 }
 
@@ -293,8 +326,8 @@ async function lossNotes(rows: Reading, versions: readonly FileVersion[], now: s
 
 const maxRanges = 8
 
-/** Formats numbers as `1-3, 7`. */
-function ranges(numbers: number[]): string {
+/** Formats numbers as `lines 1-3, 7`. */
+function lineRanges(numbers: number[]): string {
   const spans: [number, number][] = []
   for (const each of numbers) {
     const last = spans.at(-1)
@@ -302,7 +335,8 @@ function ranges(numbers: number[]): string {
     else spans.push([each, each])
   }
   const listed = spans.slice(0, maxRanges).map(([from, to]) => (from === to ? String(from) : `${from}-${to}`))
-  return [...listed, ...(spans.length > maxRanges ? [`and ${spans.length - maxRanges} more places`] : [])].join(', ')
+  const more = spans.length > maxRanges ? [`and ${spans.length - maxRanges} more places`] : []
+  return `${numbers.length === 1 ? 'line' : 'lines'} ${[...listed, ...more].join(', ')}`
 }
 
 function note(text: string): WhyNote {

@@ -1,5 +1,6 @@
 import type { Consequence, WhyKind, WhyNote, WhyView } from '../../api/views/why.ts'
 import type { Run } from '../../domain/run.ts'
+import { shownNarrative } from '../../memory/shown-narrative.ts'
 import { findMemory } from '../../store/knowledge/memories.ts'
 import { newestRunsRecallingMemory } from '../../store/knowledge/memory-recalls.ts'
 import {
@@ -242,12 +243,14 @@ async function memoryLinks(rows: Reading, ids: readonly number[], how: string): 
 }
 
 async function narrativeLinks(rows: Reading, ids: readonly number[], how: string): Promise<ForwardLink[]> {
-  const found = await Promise.all(ids.map((id) => findNarrative(rows, id)))
-  return found.flatMap((narrative) => {
-    if (!narrative) return []
-    const { id, summary, createdAt } = narrative
-    return [{ kind: 'narrative' as const, id: `${id}`, title: preview(summary), at: moment(createdAt), how }]
-  })
+  const links: ForwardLink[] = []
+  for (const id of ids) {
+    const narrative = await findNarrative(rows, id)
+    if (!narrative) continue
+    const { summary, createdAt } = await shownNarrative(rows, narrative)
+    links.push({ kind: 'narrative', id: `${id}`, title: preview(summary), at: moment(createdAt), how })
+  }
+  return links
 }
 
 async function turnLink(rows: Reading, id: string, how: string): Promise<ForwardLink> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import {
   compareVersions,
   type FileVersion,
@@ -8,10 +9,19 @@ import {
 } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { namesInFolders } from '../files/file-author.ts'
-import { hasEntry } from '../files/file-now.ts'
-import { lineBefore, mapContents } from '../files/line-map.ts'
+import { hasEntry, hashNow } from '../files/file-now.ts'
+import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
-import { isBefore, type LineAuthor, maxVersions, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
+import {
+  agreedLine,
+  isBefore,
+  type LineAuthor,
+  maxVersions,
+  type Place,
+  type TracedLine,
+  type Tracer,
+} from './traced-line.ts'
 
 /** Shorter texts may be the same by chance. */
 const minLines = 2
@@ -37,9 +47,10 @@ export async function handOrigins(
 ): Promise<TracedLine[] | undefined> {
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
-  if (!bytes || text === undefined || telling(text).size < minLines || text.length < minLetters) return undefined
+  if (!bytes || text === undefined) return undefined
+  const isShort = telling(text).size < minLines || text.length < minLetters
   const same = await filesWith(tracer, place, hash)
-  if (same.length > 0) {
+  if (same.length > 0 && !isShort) {
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
     const isCut = same.length > maxVersionsAlike
@@ -49,18 +60,22 @@ export async function handOrigins(
     })
   }
   const all: (TracedLine | undefined)[][] = []
-  for (const { version, isWeak } of await filesLike(tracer, place, text)) {
+  const alike = [...(await maybeMoved(tracer, same)), ...(await filesLike(tracer, place, text))]
+  for (const { version, isWeak } of alike) {
     const old = await tracer.contents.get(version.after ?? '', version)
-    const before = lines.map((line) => (old ? lineBefore(mapContents(old, bytes) ?? [], line) : undefined))
-    const traced = await throughHand(
-      tracer,
-      place,
-      version,
-      before.flatMap((line) => line ?? []),
-    )
-    let next = 0
+    const both = old && linesOfBoth(old, bytes)
+    const origins = both ? possibleOrigins(both.old, both.fresh) : []
+    const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
+    const traced = await throughHand(tracer, place, version, before)
+    const byLine = new Map(before.map((line, at) => [line, traced[at]]))
     all.push(
-      before.map((line) => (line === undefined ? undefined : isWeak ? maybeMoved(traced[next++]) : traced[next++])),
+      lines.map((line) => {
+        const from = origins[line] ?? []
+        const found = from.flatMap((each) => (each === isAny ? anyLine : (byLine.get(each) ?? [])))
+        if (found.length === 0) return undefined
+        const fresh = isWeak || from.includes(isNew) ? [{ author: unmatched, passages: [] }] : []
+        return agreedLine([...fresh, ...found], { since: null, why: lineThere })
+      }),
     )
   }
   if (all.length === 0) return undefined
@@ -118,21 +133,9 @@ function doubted(line: TracedLine): TracedLine {
 
 /** Where several files had the same content, only an author that all of them name is known. */
 function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
-  const [first, ...others] = all
-  if (first && !isCut && others.every(({ author }) => isSame(author, first.author))) return first
-  const runIds = all.flatMap(({ author }) => runsIn(author))
   const why = 'it was copied by hand, and several versions had the same content'
-  return { author: { by: 'unknown', since: null, why, runIds: [...new Set(runIds)] }, passages: [] }
-}
-
-function runsIn(author: LineAuthor): string[] {
-  if (author.by === 'unknown') return author.runIds
-  return author.by === 'version' && author.version.runId !== null ? [author.version.runId] : []
-}
-
-function isSame(a: LineAuthor, b: LineAuthor): boolean {
-  if (a.by === 'version' && b.by === 'version') return a.version.runId === b.version.runId
-  return a.by === b.by && a.by !== 'unknown'
+  const doubt: TracedLine = { author: { by: 'unknown', since: null, why, runIds: [] }, passages: [] }
+  return agreedLine(isCut ? [...all, doubt] : all, { since: null, why })
 }
 
 /** A version with lines of a text; a weak one has too few of them to be where it is from. */
@@ -141,13 +144,13 @@ interface Alike {
   isWeak: boolean
 }
 
-function maybeMoved(line: TracedLine | undefined): TracedLine {
-  const runIds = line ? runsIn(line.author) : []
-  const why = 'the file came there by hand, and another one had this line'
-  return { author: { by: 'unknown', since: null, why, runIds }, passages: [] }
-}
+const lineThere = 'the file came there by hand, and another one had this line'
+const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThere, runIds: [] }, passages: [] }
 
-/** Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. */
+/**
+ * Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. One
+ * that is there as it was recorded was not moved: a hand that copied a few of its lines is who brought them.
+ */
 async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
   const lines = telling(text)
   const found: Alike[] = []
@@ -163,9 +166,35 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
       const shared = [...old].filter((line) => lines.has(line))
       const isShort = shared.length < minLines || shared.join('').length < minLetters
       const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-      if (version && shared.length > 0) found.push({ version, isWeak })
+      if (!version || shared.length === 0) continue
+      if (!isWeak || !(await isStillThere(version, versions, protect))) found.push({ version, isWeak })
     }
   return found
+}
+
+/** Versions with the same short content, which may be so by chance; a file that is still there was not moved. */
+async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[]): Promise<Alike[]> {
+  const found: Alike[] = []
+  for (const version of same) {
+    const versions = await versionsOfFile(rows, namesInFolders(join(version.folder, version.path)), maxVersions)
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    if (!own || !(await isStillThere(own, versions, protect))) found.push({ version, isWeak: true })
+  }
+  return found
+}
+
+/** Whether a file was there all the time since a version, as far as versions and the disk tell. */
+async function isStillThere(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  protect: ProtectedPlaces,
+): Promise<boolean> {
+  let hash = version.after
+  for (const { before, after } of versions.slice(versions.indexOf(version) + 1)) {
+    if (before !== hash) return false
+    hash = after
+  }
+  return hash !== null && (await hashNow({ folder: version.folder, path: version.path, protect })) === hash
 }
 
 /** Lines that say something. */

@@ -13,19 +13,13 @@ import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { isPassedOver } from '../files/file-now.ts'
-import {
-  type LineMap,
-  type LineSpan,
-  lineBefore,
-  mapContents,
-  partSpans,
-  readLineMap,
-  spansOf,
-} from '../files/line-map.ts'
+import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
 import { CommandTimes } from './command-times.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
+import { OpenLines } from './open-lines.ts'
+import { possibleOrigins } from './possible-origins.ts'
 import {
   type FilePassage,
   isBefore,
@@ -98,36 +92,43 @@ export class LineTracer implements Tracer {
   }
 
   async #walk(place: Place, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
-    const found = new Array<TracedLine | undefined>(lines.length).fill(undefined)
-    let open = spansOf(lines)
-    const close = (spans: readonly LineSpan[], author: LineAuthor) => {
-      for (const { asked, count } of spans) found.fill({ author, passages: [] }, asked, asked + count)
-    }
+    const open = new OpenLines(lines)
     let here = place
-    for (let node = last; node && open.length > 0; node = node.parent) {
-      const left = open.flatMap(({ line, asked, count }) =>
-        Array.from({ length: this.#mayBeElsewhere(node as VersionNode) ? count : 0 }, (_, at) => ({
-          line: line + at,
-          asked: asked + at,
-        })),
-      )
+    for (let node = last; node && !open.isEmpty; node = node.parent) {
+      const left = this.#mayBeElsewhere(node) ? open.lines() : []
       const elsewhere = left.length === 0 ? undefined : await this.#elsewhere(here, node, left)
       if (elsewhere) {
-        for (const [at, { asked }] of left.entries()) found[asked] = elsewhere[at]
+        for (const [at, { asked }] of left.entries()) open.find(asked, elsewhere[at] as TracedLine)
         break
       }
       if (node.via.kind === 'start') {
-        close(open, await this.#start(here, node))
+        open.close(await this.#start(here, node))
         break
       }
-      const map = await this.#mapOf(node)
-      const { old, fresh } = partSpans(map ?? [], open)
-      if (fresh.length > 0) close(fresh, map ? await this.#authorOf(here, node) : lost(node))
-      open = old
+      await this.#goBack(open, here, node)
       const { path, versions, passages } = here
       if (node.via.kind === 'version') here = { path, versions, passages, before: node.via.version }
     }
-    return found.map((each) => each ?? { author: { by: 'before' }, passages: [] })
+    return open.result().map((each) => each ?? { author: { by: 'before' }, passages: [] })
+  }
+
+  /** Takes lines to the version before; those that it has not are of this one's author. */
+  async #goBack(open: OpenLines, place: Place, node: VersionNode): Promise<void> {
+    const origins = await this.#originsOf(node)
+    if (origins) return open.choose(origins, await this.#authorOf(place, node), node.parent?.at ?? node.at)
+    const map = await this.#mapOf(node)
+    const fresh = open.follow(map ?? [])
+    if (fresh.length > 0) open.close(map ? await this.#authorOf(place, node) : lost(node), fresh)
+  }
+
+  /** What the lines may be that nobody recorded; undefined where it is recorded, or contents are missing. */
+  async #originsOf(node: VersionNode): Promise<number[][] | undefined> {
+    const { via, parent } = node
+    const isRecorded = via.kind === 'version' && (!via.isUnread || originOf(via.version))
+    if (isRecorded || !parent?.hash) return undefined
+    const [old, fresh] = [await this.#contentOf(parent.hash, parent), await this.#contentOf(node.hash, node)]
+    const lines = old && fresh && linesOfBoth(old, fresh)
+    return lines && possibleOrigins(lines.old, lines.fresh)
   }
 
   #mayBeElsewhere({ via, parent }: VersionNode): boolean {
@@ -235,7 +236,7 @@ export class LineTracer implements Tracer {
     return known
   }
 
-  async #gap({ path, versions, changedAt }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+  async #gap({ path, versions, changedAt, hasOtherNames }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
     if (via.kind !== 'gap') return { by: 'outside' }
     const { since, isUnclear } = via
     const until = Math.max(since, lastChange(via.until, changedAt))
@@ -243,21 +244,39 @@ export class LineTracer implements Tracer {
     if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
     const [during] = this.#commandsOf(versions).within({ since, until })
     if (during?.runId) return unknown(since, 'a command ran at that time', [during.runId])
-    return (await this.#unseen(path, { since, until })) ?? { by: 'outside' }
+    return (
+      (await this.#unseen(path, { since, until })) ?? (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
+    )
   }
 
-  async #start({ path, versions, changedAt }: Place, node: VersionNode): Promise<LineAuthor> {
+  async #start({ path, versions, changedAt, hasOtherNames }: Place, node: VersionNode): Promise<LineAuthor> {
     if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
     if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
-    return (await this.#unseen(path, { since: 0, until: lastChange(node.at, changedAt) })) ?? { by: 'before' }
+    const until = lastChange(node.at, changedAt)
+    // Commands that ran when the file was first seen, and had not found it so at their start.
+    const during = this.#commandsOf(versions)
+      .within({ since: 0, until })
+      .filter(({ before }) => before !== node.hash)
+    if (during.length > 0) {
+      const runIds = [...new Set(during.flatMap(({ runId }) => runId ?? []))]
+      return unknown(
+        Math.min(...during.map(({ command }) => command?.since ?? 0)),
+        'a command ran at that time',
+        runIds,
+      )
+    }
+    const unseen = await this.#unseen(path, { since: 0, until })
+    return unseen ?? (hasOtherNames ? unknown(null, otherNames) : { by: 'before' })
   }
 
   /** Unknown if a command may have changed the file and no survey saw it. */
   async #unseen(path: string, span: { since: Millis; until: Millis }): Promise<LineAuthor | undefined> {
-    const [open] = await this.#unsurveyedIn(path, span)
+    const unsurveyed = await this.#unsurveyedIn(path, span)
+    const [open] = unsurveyed
     if (open) {
-      const why = open.until === Number.MAX_SAFE_INTEGER ? 'a command is running' : unseenChange
-      return unknown(span.since || open.since, why, [open.runId])
+      const isRunning = unsurveyed.some(({ until }) => until === Number.MAX_SAFE_INTEGER)
+      const runIds = [...new Set(unsurveyed.map(({ runId }) => runId))]
+      return unknown(span.since || open.since, isRunning ? 'a command is running' : unseenChange, runIds)
     }
     const names = namesInFolders(path)
     const command = await commandBetween(this.rows, names, span)
@@ -289,6 +308,7 @@ export class LineTracer implements Tracer {
 }
 
 const unseenChange = 'a command may have changed the file unseen'
+const otherNames = 'the file has several hard links, and changes by another name are not recorded'
 
 /** Clocks of file systems are coarser than ours. */
 const clockSlackMs = 50

@@ -1,5 +1,6 @@
 import type { WhyLink, WhyNote, WhyView } from '../../api/views/why.ts'
 import { restsOn } from '../../memory/narratives.ts'
+import { shownNarrative } from '../../memory/shown-narrative.ts'
 import { findMemory } from '../../store/knowledge/memories.ts'
 import { narrativesBy, narrativesOfTurn } from '../../store/knowledge/narrative-chain.ts'
 import { narrativesOfTask, tasksOfNarrative } from '../../store/knowledge/narrative-tasks.ts'
@@ -31,7 +32,8 @@ export async function storyOf(rows: Reading, chain: readonly WhyLink[]): Promise
   for (const seen = new Set<number>(); next !== undefined && !seen.has(next) && links.length < maxNarratives; ) {
     seen.add(next)
     const how = next === covering && links.length === 0 ? 'told in' : 'goes on from'
-    const narrative = await findNarrative(rows, next)
+    const found = await findNarrative(rows, next)
+    const narrative = found && (await shownNarrative(rows, found))
     const link = { kind: 'narrative' as const, id: String(next), how } as const
     if (narrative) links.push({ ...link, title: preview(narrative.summary), at: moment(narrative.createdAt) })
     else links.push({ ...link, title: 'this narrative is no longer stored', at: null, missing: true })

@@ -40,6 +40,8 @@ export interface Place {
   end?: FileEnd
   /** When the file itself was last changed, if it is there: what came later can explain nothing of it. */
   changedAt?: Millis
+  /** The file, if it is there, has several hard links: it may be changed by a name that is not looked at here. */
+  hasOtherNames?: true
   /** The version whose origin this is: nothing that came later can explain it. */
   before?: FileVersion
 }
@@ -61,4 +63,29 @@ export function isBefore(version: FileVersion, than: FileVersion | undefined): b
   if (!than) return true
   const isSameCall = version.runId === than.runId && version.callId === than.callId
   return compareVersions(version, than) < 0 && !isSameCall
+}
+
+/** What several possible origins of a line agree on; what they do not agree on is unknown, for this reason. */
+export function agreedLine(all: readonly TracedLine[], doubt: { since: Millis | null; why: string }): TracedLine {
+  const [first, ...others] = all
+  if (first && others.every(({ author }) => isSameAuthor(author, first.author))) return first
+  const known = all.flatMap(({ author }) => (author.by === 'unknown' ? author : []))[0]
+  const { since, why } = known ?? doubt
+  const runIds = [...new Set(all.flatMap(({ author }) => runsIn(author)))]
+  return { author: { by: 'unknown', since, why, runIds }, passages: [] }
+}
+
+/** Runs that may have written a line. */
+function runsIn(author: LineAuthor): string[] {
+  if (author.by === 'unknown') return author.runIds
+  return author.by === 'version' && author.version.runId !== null ? [author.version.runId] : []
+}
+
+function isSameAuthor(a: LineAuthor, b: LineAuthor): boolean {
+  if (a.by === 'version' && b.by === 'version') return a.version.runId === b.version.runId
+  return isOfNoRun(a) && isOfNoRun(b)
+}
+
+function isOfNoRun({ by }: LineAuthor): boolean {
+  return by === 'before' || by === 'outside'
 }

@@ -6,6 +6,8 @@ export interface VersionNode {
   /** Null for no file, empty for a content that was not read. */
   hash: string | null
   at: Millis
+  /** When a survey found the file in this version again. */
+  seenAt?: Millis
   via: Via
   parent?: VersionNode
 }
@@ -44,7 +46,8 @@ export async function chainOf(
     if (node.hash === hash) return node
     const made = last && last.from.hash === hash ? await calls.isMade(last.version) : true
     if (last && made === false) return last.from
-    const gap: Via = { kind: 'gap', since: node.at, until: at, ...(made === undefined && { isUnclear: true as const }) }
+    const since = node.seenAt ?? node.at
+    const gap: Via = { kind: 'gap', since, until: at, ...(made === undefined && { isUnclear: true as const }) }
     return { hash, at, via: gap, parent: node }
   }
   for (const version of versions) {
@@ -61,7 +64,10 @@ export async function chainOf(
       before !== node.hash &&
       (await isMadeAfter(node, command.since, calls))
     // Another change that was recorded while the command ran is what the survey saw.
-    if (isDuring && after === node?.hash) continue
+    if (isDuring && node && after === node.hash) {
+      node = { ...node, seenAt: at }
+      continue
+    }
     const isUnread = node !== undefined && (isDuring || before === '')
     const from: VersionNode = isUnread && node ? node : await reach(before, command?.since ?? at)
     node = {

@@ -47,6 +47,7 @@ export const planRoutes: RoutesOf<PlanApp> = {
         action: z.enum(taskActions),
         context: z.string().min(1).exactOptional(),
         skill: z.string().min(1).max(200).exactOptional(),
+        expectedBrief: z.string().max(100).exactOptional(),
         reason: z.string().max(1000).exactOptional(),
       }),
       call: (app, { id, ...change }) => app.changeTask(`task:${id}`, change),

@@ -34,13 +34,13 @@ interface AskedPath {
  * that another web page caused. A link on another page may still open ours, which holds nothing before its own requests.
  */
 export function assertOwnClient(request: IncomingMessage, hosts: OwnHosts, { isPage, isOpen }: AskedPath): void {
-  const { method = '', headers, headersDistinct } = request
+  const { method = '', headers } = request
   const isReading = method === 'GET' || method === 'HEAD'
   if (!isReading && (method !== 'POST' || isOpen)) throw badMethod(method)
   // No route would read it, so nothing would end a body that comes a byte at a time.
   if (isReading && hasBody(request)) throw unwantedBody(method)
   const host = headers.host?.toLowerCase() ?? ''
-  if (headersDistinct['host']?.length !== 1 || !hosts.has(host)) throw unknownHost(host)
+  if (countHeader(request, 'host') !== 1 || !hosts.has(host)) throw unknownHost(host)
   const { origin } = headers
   if (origin !== undefined && origin !== `${hosts.scheme}://${host}` && origin !== `https://${host}`)
     throw foreignPage(`a page of ${origin.slice(0, 100)}`)
@@ -66,6 +66,14 @@ export function isLoopbackAddress(address: string): boolean {
 /** Whether a body follows the headers. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
+}
+
+/** How often a header was sent: of several, `headers` has only the first. */
+function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) count++
+  return count
 }
 
 function isAnyAddress(address: string): boolean {

@@ -8,6 +8,7 @@ import { parseFields, type RouteContext } from '../http.ts'
 import { type HttpEnv, jsonBody, strangerLimits } from '../request-body.ts'
 import type { Sender } from '../rights.ts'
 import { ownRoutes } from '../routes/table.ts'
+import { sendJson } from '../send-json.ts'
 import { cookieHeader } from './credential.ts'
 
 const codeFields = z.strictObject({ code: z.string().min(1).max(200) })
@@ -39,8 +40,8 @@ export function signInRoutes(http: Hono<HttpEnv>, context: SignInContext): void 
       const { token, expiresAt } = await heddle.signIn(code)
       context.onSignIn(token)
       const seconds = Math.floor((expiresAt - clock.now()) / 1000)
-      c.header('set-cookie', cookieHeader(cookie, token, { seconds, isSecure }))
-      return c.json({ ok: true })
+      c.env.outgoing.setHeader('set-cookie', cookieHeader(cookie, token, { seconds, isSecure }))
+      return sendJson(c, { ok: true })
     } catch (error) {
       if (error instanceof HeddleError && error.code === 'bad_code') context.onFailure(c.env.incoming)
       throw error
@@ -49,10 +50,10 @@ export function signInRoutes(http: Hono<HttpEnv>, context: SignInContext): void 
   http.post(ownRoutes.signOut, async (c) => {
     const { token } = context.senderOf(c.env.incoming)
     if (token !== undefined) await heddle.signOut(token)
-    c.header('set-cookie', cookieHeader(cookie, '', { seconds: 0, isSecure }))
-    return c.json({ ok: true })
+    c.env.outgoing.setHeader('set-cookie', cookieHeader(cookie, '', { seconds: 0, isSecure }))
+    return sendJson(c, { ok: true })
   })
-  http.get(ownRoutes.me, async (c) => c.json(await viewMe(context, context.senderOf(c.env.incoming).principal)))
+  http.get(ownRoutes.me, async (c) => sendJson(c, await viewMe(context, context.senderOf(c.env.incoming).principal)))
 }
 
 async function viewMe({ heddle, health, home }: SignInContext, principal: Principal): Promise<Me> {

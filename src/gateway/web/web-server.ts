@@ -9,6 +9,7 @@ import { type RouteContext, routes } from '../http.ts'
 import { refusalAnswer } from '../refusals.ts'
 import type { Sender } from '../rights.ts'
 import { ownRoutes } from '../routes/table.ts'
+import { writeJson } from '../send-json.ts'
 import { assertOwnClient, assertOwnPage, hasBody, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
 import { AdmittedTokens } from './admitted-tokens.ts'
 import { cookieName, credentialOf } from './credential.ts'
@@ -248,16 +249,10 @@ function refuseNow(
   response: ServerResponse,
   { status, body }: ReturnType<typeof refusalAnswer>,
 ): void {
-  if (response.headersSent) return void response.destroy()
   const isUnread = hasBody(request)
-  const text = JSON.stringify(body)
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    ...(status === 429 && { 'retry-after': '3' }),
-    ...(isUnread && { connection: 'close' }),
-  })
-  response.end(text, () => isUnread && request.socket.destroySoon())
+  if (isUnread) response.once('finish', () => request.socket.destroySoon())
+  const headers = { ...(status === 429 && { 'retry-after': '3' }), ...(isUnread && { connection: 'close' }) }
+  writeJson(response, { status, value: body, headers })
 }
 
 function addressOf({ socket }: IncomingMessage): string {

@@ -191,19 +191,19 @@ const bind = statement((db, arg: { sessionId: string; runId: string; principal: 
     .where('consumed_by_turn', 'is', null)
     .where('run_id', 'is', null)
     .where('principal', '=', arg.principal)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
+    // Found once for all items, not once for each of them.
+    .where(
+      ({ fn, lit, selectFrom }) =>
+        sql<boolean>`seq <= ${fn.coalesce(
           selectFrom('inbox as other')
-            .select('other.id')
+            .select(({ fn }) => fn.min('other.seq').as('first'))
             .where('other.session_id', '=', arg.sessionId)
             .where('other.consumed_by_turn', 'is', null)
             .where('other.run_id', 'is', null)
-            .where('other.wake', '=', sql.lit(1))
-            .where('other.principal', '<>', arg.principal)
-            .whereRef('other.seq', '<', 'inbox.seq'),
-        ),
-      ),
+            .where('other.wake', '=', lit(1))
+            .where('other.principal', '<>', arg.principal),
+          lit(Number.MAX_SAFE_INTEGER),
+        )}`,
     )
     .returningAll(),
 )

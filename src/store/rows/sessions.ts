@@ -46,12 +46,12 @@ export async function lockSession(tx: Tx, id: string): Promise<Session | undefin
 }
 
 /** Locks several sessions in id order, so that two transactions cannot deadlock. */
-export async function lockSessions(tx: Tx, ids: string[]): Promise<Map<string, Session>> {
+export async function lockSessions(tx: Tx, ids: readonly string[]): Promise<Map<string, Session>> {
   tx.locking('sessions')
-  const rows = await tx.all(
-    tx.build.selectFrom('sessions').selectAll().where('id', 'in', ids).orderBy('id').modifyEnd(tx.dialect.lockRows),
-  )
-  return new Map(rows.map((row) => [row.id, sessionFrom(row)]))
+  const sessions = new Map<string, Session>()
+  for (const query of lockedInOrder([...ids].sort().map((id) => ({ id }))))
+    for (const row of await tx.all(query)) sessions.set(row.id, sessionFrom(row))
+  return sessions
 }
 
 export async function lockSessionByLabel(tx: Tx, folder: string, label: string): Promise<Session | undefined> {
@@ -209,6 +209,19 @@ function labelTaken(label: string): HeddleError {
 
 const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('sessions').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
+)
+
+const lockedInOrder = statementOfRows((db, sessions: { id: string }[], { lockRows }) =>
+  db
+    .selectFrom('sessions')
+    .selectAll()
+    .where(
+      'id',
+      'in',
+      sessions.map(({ id }) => id),
+    )
+    .orderBy('id')
+    .modifyEnd(lockRows),
 )
 
 const lockedByLabel = statement((db, arg: { folder: string; label: string }, { lockRows }) =>

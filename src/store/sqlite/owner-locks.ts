@@ -42,6 +42,20 @@ export function fileLocks(folder: string): OwnerLocks {
   }
 }
 
+/** Who holds a singleton lock; undefined if it is free. The pid is undefined while its holder has not yet written it. */
+export function findLockHolder(folder: string, name: string): { pid: number | undefined } | undefined {
+  const file = join(folder, `${name}.lock`)
+  if (!existsSync(file)) return undefined
+  const lock = tryFileLock(file)
+  lock?.release()
+  return lock ? undefined : { pid: pidIn(join(folder, `${name}.pid`)) }
+}
+
+function pidIn(file: string): number | undefined {
+  const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : Number.NaN
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
+}
+
 /**
  * Takes a singleton lock in a folder and writes a pid file; throws when another process holds it. Released by the
  * returned function or by the end of the process.
@@ -50,11 +64,10 @@ export function takeSingletonLock(folder: string, name: string, pid: number): ()
   const pidFile = join(folder, `${name}.pid`)
   const lock = tryFileLock(join(folder, `${name}.lock`))
   if (!lock) {
-    const other = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown'
     throw new HeddleError(
       'already_up',
-      `heddle is already running in this home (process ${other})`,
-      `use that one, or stop it first: kill ${other}`,
+      `heddle is already running in this home (process ${pidIn(pidFile) ?? 'unknown'})`,
+      'use that one, or end it first: heddle down',
     )
   }
   writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 })

@@ -1,4 +1,4 @@
--- Schema 38
+-- Schema 39
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -52,6 +52,8 @@ CREATE INDEX runs_by_requester ON runs (requester_session_id, finished_at)
 WHERE requester_session_id IS NOT NULL;
 
 CREATE INDEX runs_by_task ON runs (task_id) WHERE task_id IS NOT NULL;
+
+CREATE INDEX runs_failed ON runs (id) WHERE state IN ('failed', 'timeout');
 
 CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
 

@@ -25,6 +25,8 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
     for (const listener of listeners) listener(hint)
   }
   const writing = connect(file, durability)
+  // Pages that savepoints keep aside: in a file they would be half of what a batch writes.
+  writing.script('PRAGMA temp_store = MEMORY')
   const reading = new SqliteConnection(file, { readOnly: true })
   const writer = new SqliteWriter(writing, file, context, send)
   const gate = new DrainGate()

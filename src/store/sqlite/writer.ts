@@ -28,8 +28,8 @@ interface Member {
 }
 
 /**
- * The one writer of a SQLite file: runs queued bodies strictly one after another, each in a savepoint, and commits
- * them together. No promise resolves and no hint is sent before that COMMIT.
+ * The one writer of a SQLite file: runs queued bodies strictly one after another, each but the first in a savepoint, and
+ * commits them together. No promise resolves and no hint is sent before that COMMIT.
  */
 export class SqliteWriter {
   readonly #connection: SqliteConnection
@@ -38,6 +38,8 @@ export class SqliteWriter {
   readonly #send: (hint: Hint) => void
   readonly #queue: Job[] = []
   #working = false
+  /** How long the last COMMIT took: what waits for others waits as long at most. */
+  #commitTime: Millis = 0
   #refusal: unknown
 
   constructor(connection: SqliteConnection, file: string, context: StoreContext, send: (hint: Hint) => void) {
@@ -60,14 +62,28 @@ export class SqliteWriter {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
+      await this.#collect()
       if (await this.#begin()) {
         const batch = await this.#runBatch()
         this.#commit(batch)
       }
-      // Yield to callers, timers and sockets; their writes join the next batch.
-      await new Promise(setImmediate)
     }
     this.#working = false
+  }
+
+  /**
+   * Yields to callers, timers and sockets as long as each turn of the event loop brings another body: they share the commit.
+   * Node accepts one connection a turn, so without this each of many clients would have a commit of its own.
+   */
+  async #collect(): Promise<void> {
+    const { clock } = this.#context
+    const limit = clock.monotonic() + Math.max(batchTime, this.#commitTime)
+    // The first yield only ends the turn under way.
+    await new Promise(setImmediate)
+    for (let seen = 0; seen < this.#queue.length && seen < batchBodies && clock.monotonic() < limit; ) {
+      seen = this.#queue.length
+      await new Promise(setImmediate)
+    }
   }
 
   /** Takes the write lock without blocking the event loop; on timeout rejects all queued bodies. */
@@ -96,7 +112,16 @@ export class SqliteWriter {
       const job = this.#queue[0]
       if (!job || (job.alone && batch.length > 0)) break
       this.#queue.shift()
+      const isFirst = batch.length === 0
+      if (!isFirst) this.#connection.exec('SAVEPOINT body')
       const member = await this.#runBody(job)
+      if (isFirst && 'error' in member.outcome) {
+        // Nothing else is in this transaction, and no other body has read from it.
+        if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
+        settleJob(member)
+        return []
+      }
+      if (!isFirst) this.#endSavepoint(member)
       batch.push(member)
       if (!this.#connection.inTransaction) {
         // SQLite rolled back on its own, as it does when the disk is full or fails.
@@ -110,26 +135,30 @@ export class SqliteWriter {
 
   async #runBody(job: Job): Promise<Member> {
     const tx = new Transaction(job.area, sqlite, this.#connection, this.#explain)
-    this.#connection.exec('SAVEPOINT body')
     let outcome = await settle(job, tx)
     if (!('error' in outcome) && !tx.failure && this.#connection.inTransaction) tx.sendRest()
     tx.end()
     if (!('error' in outcome) && tx.failure) outcome = tx.failure
-    if (this.#connection.inTransaction) {
-      if ('error' in outcome) this.#connection.exec('ROLLBACK TO body')
-      this.#connection.exec('RELEASE body')
-    } else if (!('error' in outcome)) {
+    if (!this.#connection.inTransaction && !('error' in outcome))
       outcome = { error: new TransactionMisuse(`${job.area}: the body ended the transaction`) }
-    }
     return { job, outcome, hints: tx.hints }
+  }
+
+  #endSavepoint({ outcome }: Member): void {
+    if (!this.#connection.inTransaction) return
+    if ('error' in outcome) this.#connection.exec('ROLLBACK TO body')
+    this.#connection.exec('RELEASE body')
   }
 
   #commit(batch: Member[]): void {
     const stored = batch.filter(({ outcome }) => 'value' in outcome)
     const areas = new Set(stored.map(({ job }) => job.area))
     for (const area of areas) this.#context.crash(`${area}.before_commit`)
+    const { clock } = this.#context
+    const started = clock.monotonic()
     try {
       if (this.#connection.inTransaction) this.#connection.exec('COMMIT')
+      this.#commitTime = clock.monotonic() - started
     } catch (error) {
       this.#failCommit(batch, error)
       return

@@ -95,10 +95,10 @@ function handleOf(
         const names = namesBelow(root, path)
         const kind = kindOf(stats)
         if (kind === 'link' || kind === 'other')
-          return { kind: 'other', path, names, bytes: 0, changedAt: stats.ctimeMs }
+          return { kind: 'other', path, names, bytes: 0, changedAt: stats.ctimeMs, links: stats.nlink }
         const { file, stats: opened } = await openAs(kind, root, shown, end)
         await file.close()
-        return { kind, path, names, bytes: opened.size, changedAt: opened.ctimeMs }
+        return { kind, path, names, bytes: opened.size, changedAt: opened.ctimeMs, links: opened.nlink }
       }),
     async openFile(use) {
       const { root, path, opened } = await withExplainedErrors(shown, () => inside('file'))

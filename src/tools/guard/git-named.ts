@@ -45,16 +45,18 @@ export class NamedPlaces {
 
 export async function userSettings({ protect, disk }: Root): Promise<UserSettings> {
   const { home, configs } = protect.userGit ?? userGitOf({}, homedir())
-  const settings: GitSetting[] = []
   const seen = new Set<string>()
-  for (const file of configs) settings.push(...(await readGitSettings(disk, file, home, seen)))
-  return { home, configs, settings }
+  // Side by side: each write of a file waits for it.
+  const found = await Promise.all(configs.map((file) => readGitSettings(disk, file, home, seen)))
+  return { home, configs, settings: found.flat() }
 }
 
 /** Notes what the user's own settings lead to, wherever git is called in the folder. */
 export async function noteNamedByUser(root: Root, user: UserSettings, named: NamedPlaces): Promise<void> {
-  for (const file of user.configs) await notePath(root, file, 'file', named)
-  await noteSettings(root, user.settings, root.path, user.home, named)
+  await Promise.all([
+    ...user.configs.map((file) => notePath(root, file, 'file', named)),
+    noteSettings(root, user.settings, root.path, user.home, named),
+  ])
 }
 
 /** Notes what the user's settings lead to in one work tree: relative paths. */

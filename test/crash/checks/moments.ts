@@ -97,7 +97,8 @@ function keyOf(row: Row, keys: string[]): string {
 
 /** Whether a result was read is noted on it later; what it says is not touched. */
 function lasting(row: Row | undefined): Row | undefined {
-  const { processed: _, ...rest } = row ?? {}
+  // An event that was restored has the transaction that restored it.
+  const { processed: _, xid: __, ...rest } = row ?? {}
   return row && rest
 }
 

@@ -11,7 +11,19 @@ import { untilSo } from '../../setup/until.ts'
 import { edit, type Hands, newHands, planned, write } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { unconfinedExec } from '../unconfined-exec.ts'
-import { type Author, goBack, hand, newLines, observe, type Redraft, redraft, rewrite, type TrueLine } from './truth.ts'
+import {
+  type Author,
+  goBack,
+  hand,
+  newLines,
+  observe,
+  putBack,
+  type Redraft,
+  redraft,
+  rewrite,
+  seenByHand,
+  type TrueLine,
+} from './truth.ts'
 
 type LineEnd = '\n' | '\r\n'
 
@@ -51,7 +63,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   const stage = mkdtempSync(join(tmpdir(), 'heddle-stage-'))
   const files = new Map<string, TrueFile>()
   /** Contents that files had. */
-  const past = new Map<string, string[][]>()
+  const past = new Map<string, TrueLine[][]>()
   /** The files before each run that can be undone. */
   const before = new Map<string, Map<string, TrueFile | undefined>>()
   /** Files as the last run left them. */
@@ -67,7 +79,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   const textOf = ({ lines, end }: TrueFile) => lines.map(({ text }) => text + end).join('')
   const keepPast = (path: string) => {
     const lines = files.get(path)?.lines
-    if (lines) past.set(path, [...(past.get(path) ?? []), lines.map(({ text }) => text)])
+    if (lines) past.set(path, [...(past.get(path) ?? []), lines])
   }
   const say = async (calls: Calls, label = pick(labels)) => {
     const words = `do ${++asked}`
@@ -86,15 +98,14 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     writeFileSync(staged, textOf(file))
     return `mkdir -p '${dirname(path)}' && cat '${staged}' > '${path}'`
   }
-  /** Some begin like many others, with a head that everyone knows. */
-  const created = (author: Author): TrueFile => ({
-    lines: [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, 5 + chance(20))].map((text) => ({
-      text,
-      authors: new Set([author]),
-      carriers: new Set(),
-    })),
-    end: chance(5) === 0 ? '\r\n' : '\n',
-  })
+  /** Some begin like many others, with a head that everyone knows, and some are too short to be known by their content. */
+  const created = (author: Author): TrueFile => {
+    const count = chance(8) === 0 ? 1 + chance(3) : 5 + chance(20)
+    const texts = [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, count)]
+    const authors = new Set([author])
+    const lines = texts.map((text) => ({ text, authors, carriers: new Set<Author>() }))
+    return { lines, end: chance(5) === 0 ? '\r\n' : '\n' }
+  }
   const short = (): TrueFile => ({ ...created(''), lines: created('').lines.slice(0, 6) })
   const byOne = (file: TrueFile, author: Author): TrueFile => ({
     ...file,
@@ -106,14 +117,9 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     else files.delete(path)
     if (file) recorded.set(path, file)
   }
-  /** A line that a hand put back between two records cannot be told from one that stayed. */
   const becomeByHand = (path: string, file: TrueFile) => {
     const last = recorded.get(path)
-    const texts = file.lines.map(({ text }) => text)
-    const seen = last ? observe(last.lines, goBack(last.lines, texts), hand) : []
-    const runs = (at: number) => [...(seen[at]?.authors ?? [])].filter((each) => each !== hand)
-    const lines = file.lines.map((line, at) => ({ ...line, authors: new Set([...line.authors, ...runs(at)]) }))
-    become(path, { ...file, lines })
+    become(path, { ...file, lines: seenByHand(file.lines, last?.lines) })
     if (last) recorded.set(path, last)
     else recorded.delete(path)
   }
@@ -122,11 +128,14 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     end,
   })
   /** A new content of a file that there is: other lines, an earlier content, or other line ends. */
-  const nextOf = (path: string): { next: Redraft; end: LineEnd; how: string } => {
+  const nextOf = (path: string): { next: Redraft; end: LineEnd; how: string; earlier?: readonly TrueLine[] } => {
     const file = files.get(path) as TrueFile
     const earlier = pick(past.get(path) ?? [])
     const kind = chance(10)
-    if (kind === 0 && earlier) return { next: goBack(file.lines, earlier), end: file.end, how: 'as it was' }
+    if (kind === 0 && earlier) {
+      const texts = earlier.map(({ text }) => text)
+      return { next: goBack(file.lines, texts), end: file.end, how: 'as it was', earlier }
+    }
     const end = kind === 1 ? (file.end === '\n' ? '\r\n' : '\n') : file.end
     return { next: redraft(chance, file.lines), end, how: kind === 1 ? 'with other line ends' : 'anew' }
   }
@@ -142,7 +151,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const file = created('')
       const runId = await say([write(path, textOf(file))])
       before.set(runId, new Map([[path, undefined]]))
-      become(path, { ...file, lines: file.lines.map((line) => ({ ...line, authors: new Set([runId]) })) })
+      become(path, byOne(file, runId))
       return path
     },
     async 'an agent rewrites'() {
@@ -197,17 +206,16 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'a hand changes'() {
       const path = some() as string
-      const { next, end, how } = nextOf(path)
+      const { next, end, how, earlier } = nextOf(path)
       const file = asWritten(path, next, end)
       putByHand(path, file)
-      becomeByHand(path, file)
+      becomeByHand(path, { ...file, lines: file.lines.map((line, at) => putBack(line, earlier?.[at])) })
       return `${path} ${how}`
     },
     async 'a command creates'() {
       const path = fresh()
       const file = created('')
-      const runId = await exec(commandFor(path, file))
-      become(path, { ...file, lines: file.lines.map((line) => ({ ...line, authors: new Set([runId]) })) })
+      become(path, byOne(file, await exec(commandFor(path, file))))
       return path
     },
     async 'a command changes'() {
@@ -250,11 +258,8 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       await exec(`rm '${path}'`)
       become(path, undefined)
       if (chance(2) === 0) return path
-      const runId = await say([write(path, textOf(was))])
-      become(path, {
-        ...was,
-        lines: was.lines.map(({ text }) => ({ text, authors: new Set([runId]), carriers: new Set() })),
-      })
+      const authors = new Set([await say([write(path, textOf(was))])])
+      become(path, { ...was, lines: was.lines.map(({ text }) => ({ text, authors, carriers: new Set() })) })
       return `${path}, and an agent writes the same again`
     },
     async 'a command swaps'() {
@@ -371,14 +376,8 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     ...['an agent edits', 'an agent edits', 'an agent edits', 'an agent rewrites', 'an agent rewrites'],
     ...['a hand changes', 'a hand changes', 'a command changes', 'a command changes'],
     ...['an agent creates', 'a hand creates', 'a command creates', 'a command moves', 'a command moves'],
-    ...[
-      'a command copies',
-      'a command removes',
-      'a hand moves',
-      'a hand copies',
-      'a run is undone',
-      'a session is forked',
-    ],
+    ...['a command copies', 'a command removes', 'a hand moves', 'a hand copies'],
+    ...['a run is undone', 'a session is forked'],
     ...['a command swaps', 'a command rotates', 'two commands at once', 'an agent writes while a command runs'],
     ...(chance(4) === 0 ? ['a command is cancelled'] : []),
   ]

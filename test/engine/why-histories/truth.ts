@@ -51,6 +51,30 @@ export function goBack(now: readonly TrueLine[], then: readonly string[]): Redra
   return then.map((text, at) => ({ text, from: pairs.get(at) ?? -1 }))
 }
 
+/** A line that a hand put back from an earlier content is its own work, and that of whoever wrote it there. */
+export function putBack(line: TrueLine, earlier: TrueLine | undefined): TrueLine {
+  if (!earlier || !line.authors.has(hand)) return line
+  return {
+    ...line,
+    authors: new Set([...line.authors, ...earlier.authors]),
+    carriers: new Set([...line.carriers, ...earlier.carriers]),
+  }
+}
+
+/**
+ * Lines after a hand changed a file, whose last recorded content had these, if there was one: a line that was put back between two
+ * records cannot be told from one that stayed. Lines such as "}" do not tell where a file is from that came there by hand, too.
+ */
+export function seenByHand(lines: readonly TrueLine[], last: readonly TrueLine[] | undefined): TrueLine[] {
+  const texts = lines.map(({ text }) => text)
+  const seen = last ? observe(last, goBack(last, texts), hand) : []
+  const isToldApart = last || lines.some(({ text, authors }) => text.trim().length > 3 && !authors.has(hand))
+  return lines.map((line, at) => {
+    const runs = [...(seen[at]?.authors ?? [])].filter((each) => each !== hand)
+    return { ...line, authors: new Set([...line.authors, ...runs, ...(isToldApart ? [] : [hand])]) }
+  })
+}
+
 /** The lines after a redraft that is known place by place. */
 export function rewrite(lines: readonly TrueLine[], next: Redraft, author: Author): TrueLine[] {
   return next.map(({ text, from }) => lines[from] ?? { text, authors: new Set([author]), carriers: new Set() })

@@ -2,6 +2,7 @@ import { queryOptions, type UseQueryResult, useQueries, useQuery } from '@tansta
 import { useFolder } from './folder.ts'
 import { lastVisit } from './last-visit.ts'
 import { get } from './request.ts'
+import { toServerTime } from './server-time.ts'
 import type { Approval, ChatCommand, PlanLine, Run, RunLine, RunSteps, Session, Status } from './wire.ts'
 
 // Keys begin with the noun that events name: live/refresh.ts marks them as stale.
@@ -9,7 +10,7 @@ import type { Approval, ChatCommand, PlanLine, Run, RunLine, RunSteps, Session, 
 /** What a person wants to know first of this folder. */
 export function useStatus(): UseQueryResult<Status> {
   const folder = useFolder()
-  const since = lastVisit()
+  const since = toServerTime(lastVisit())
   return useQuery({
     queryKey: ['status', folder, since],
     queryFn: ({ signal }) => get<Status>('/v1/status', { folder, since }, signal),

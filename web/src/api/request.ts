@@ -1,3 +1,4 @@
+import { noteServerTime } from './server-time.ts'
 import type { Refusal } from './wire.ts'
 
 /** A refused request: what went wrong and what to do about it. */
@@ -38,14 +39,19 @@ export function post<T>(path: string, body: object = {}, key?: string): Promise<
 }
 
 async function send<T>(address: string, init: RequestInit): Promise<T> {
-  const response = await fetch(address, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch(() => {
-    throw new RequestError(0, unreachable)
-  })
-  const text = await response.text()
-  const answer = parseJson(text)
+  const response = await fetch(address, { ...init, credentials: 'same-origin', cache: 'no-store' }).catch(
+    refuseUnreachable,
+  )
+  noteServerTime(response.headers.get('date'))
+  // Heddle may also end in the middle of an answer.
+  const answer = parseJson(await response.text().catch(refuseUnreachable))
   if (response.ok && answer !== undefined) return answer as T
   if (isRefusal(answer)) throw new RequestError(response.status, answer.error, answer.newest)
   throw new RequestError(response.status, unexpected(response.status))
+}
+
+function refuseUnreachable(): never {
+  throw new RequestError(0, unreachable)
 }
 
 const unreachable = {

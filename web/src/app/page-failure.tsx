@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Button } from '../parts/button.tsx'
 import { EmptyState } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
+import { copyToClipboard } from '../text/copy-to-clipboard.ts'
 
 /** A screen that failed; the rest of the page goes on. */
 export function PageFailure({ error }: { error: Error }): ReactNode {
@@ -13,7 +14,7 @@ export function PageFailure({ error }: { error: Error }): ReactNode {
         <pre className="small">{error.message}</pre>
         <div className="row">
           <Button onClick={() => window.location.reload()}>Reload</Button>
-          <Button look="quiet" onClick={() => void navigator.clipboard?.writeText(details)}>
+          <Button look="quiet" onClick={() => void copyToClipboard(details)}>
             Copy details
           </Button>
         </div>

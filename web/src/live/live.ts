@@ -33,7 +33,9 @@ export class Live {
   #isLeader = false
   #failures = 0
   /** Events that came while missed ones are read. */
-  #held: { event: Event; previous: string | null }[] | undefined
+  #held: Event[] | undefined
+  /** More was missed while missed events were read. */
+  #hasMissedMore = false
 
   constructor({ cursor, principal }: { cursor: string | null; principal: string }, refresher: Refresher) {
     this.#cursor = cursor
@@ -129,28 +131,30 @@ export class Live {
   }
 
   #takeFromTab(event: Event, previous: string | null): void {
-    if (this.#held) this.#held.push({ event, previous })
-    else if (previous !== null && !this.#knows(previous)) {
-      this.#held = [{ event, previous }]
-      void this.#readMissed()
-    } else this.#take(event)
+    if (!this.#held && previous !== null && !this.#knows(previous)) void this.#readMissed()
+    if (this.#held) this.#held.push(event)
+    else this.#take(event)
   }
 
+  /** Reads the events after this tab's cursor; only once at a time, and from where it is until all are read. */
   async #readMissed(): Promise<void> {
-    this.#held ??= []
+    this.#hasMissedMore = true
+    if (this.#held) return
+    const held: Event[] = []
+    this.#held = held
     try {
-      for (;;) {
+      while (this.#hasMissedMore) {
+        this.#hasMissedMore = false
         const after = this.#cursor ?? undefined
         const { events } = await get<{ events: Event[] }>('/v1/events/page', { after, limit: pageSize })
         for (const event of events) this.#take(event)
-        if (events.length < pageSize) break
+        this.#hasMissedMore ||= events.length === pageSize
       }
     } catch {
       this.#refresher.everything()
     }
-    const held = this.#held
     this.#held = undefined
-    for (const { event } of held) this.#take(event)
+    for (const event of held) this.#take(event)
   }
 
   #take(event: Event): void {
@@ -160,7 +164,7 @@ export class Live {
     if (this.#seen.size > maxSeen && oldest !== undefined) this.#seen.delete(oldest)
     this.#cursor = event.cursor
     this.#refresher.add(event)
-    if (event.kind === 'run.ended') this.texts.forget(event.subject.slice('run:'.length))
+    if (event.kind === 'run.ended') this.texts.end(event.subject.slice('run:'.length))
   }
 
   #knows(cursor: string): boolean {

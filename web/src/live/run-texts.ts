@@ -15,6 +15,8 @@ export class RunTexts {
   /** Changed since the last flush; null for what was voided. */
   readonly #changed = new Map<string, RunText | null>()
   readonly #listeners = new Map<string, Set<() => void>>()
+  /** Runs that have ended while their text is on the screen. */
+  readonly #ended = new Set<string>()
   #timer: number | undefined
 
   add(delta: LiveDelta): void {
@@ -23,11 +25,10 @@ export class RunTexts {
     this.#timer ??= window.setTimeout(() => this.#flush(), flushAfter)
   }
 
-  /** The run has ended: its turn has the text. */
-  forget(runId: string): void {
-    if (!this.#newest(runId)) return
-    this.#changed.set(runId, null)
-    this.#timer ??= window.setTimeout(() => this.#flush(), flushAfter)
+  /** The run has ended: its turn has the text, which stays here as long as it is on the screen. */
+  end(runId: string): void {
+    if (this.#listeners.has(runId)) this.#ended.add(runId)
+    else this.#forget(runId)
   }
 
   get(runId: string): RunText | undefined {
@@ -36,7 +37,8 @@ export class RunTexts {
 
   /** All of it, for a tab that has just been opened. */
   whole(): LiveDelta[] {
-    return [...this.#texts].map(([runId, text]) => ({ kind: 'whole', runId, ...text }))
+    const running = [...this.#texts].filter(([runId]) => !this.#ended.has(runId))
+    return running.map(([runId, text]) => ({ kind: 'whole', runId, ...text }))
   }
 
   subscribe(runId: string, listener: () => void): () => void {
@@ -44,8 +46,15 @@ export class RunTexts {
     this.#listeners.set(runId, listeners.add(listener))
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0) this.#listeners.delete(runId)
+      if (listeners.size > 0) return
+      this.#listeners.delete(runId)
+      if (this.#ended.delete(runId)) this.#forget(runId)
     }
+  }
+
+  #forget(runId: string): void {
+    this.#texts.delete(runId)
+    this.#changed.delete(runId)
   }
 
   #newest(runId: string): RunText | undefined {

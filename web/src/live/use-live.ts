@@ -1,4 +1,4 @@
-import { createContext, useContext, useSyncExternalStore } from 'react'
+import { createContext, useCallback, useContext, useSyncExternalStore } from 'react'
 import type { Connection, Live } from './live.ts'
 import type { RunText } from './run-texts.ts'
 
@@ -19,11 +19,9 @@ export function useConnection(): Connection {
   )
 }
 
-/** Text that this run's model is writing; undefined between calls. */
+/** Text that this run's model is writing; undefined between calls. The last one stays while it is shown. */
 export function useRunText(runId: string): RunText | undefined {
   const { texts } = useLive()
-  return useSyncExternalStore(
-    (listener) => texts.subscribe(runId, listener),
-    () => texts.get(runId),
-  )
+  const subscribe = useCallback((listener: () => void) => texts.subscribe(runId, listener), [texts, runId])
+  return useSyncExternalStore(subscribe, () => texts.get(runId))
 }

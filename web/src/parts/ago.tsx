@@ -1,4 +1,5 @@
 import { type ReactNode, useSyncExternalStore } from 'react'
+import { serverNow } from '../api/server-time.ts'
 import { formatAgo, formatTime } from '../text/format.ts'
 
 /** How long ago something was; it counts on by itself. */
@@ -16,14 +17,16 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now)
 }
 
-let now = Date.now()
+let now = serverNow()
 const listeners = new Set<() => void>()
 let timer: number | undefined
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
+  // Without a timer the time has stood still, or was taken before Heddle's was known.
+  if (timer === undefined) now = serverNow()
   timer ??= window.setInterval(() => {
-    now = Date.now()
+    now = serverNow()
     for (const each of listeners) each()
   }, 5000)
   return () => {

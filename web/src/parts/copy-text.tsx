@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react'
+import { copyToClipboard } from '../text/copy-to-clipboard.ts'
 import { withoutBidi } from '../text/safe-text.ts'
 import styles from './copy-text.module.css'
 
@@ -12,11 +13,7 @@ export function CopyText({ text }: { text: string }): ReactNode {
       <code>{shown}</code>
       {/* Without a secure context there is no clipboard: the text can be selected. */}
       {navigator.clipboard !== undefined && (
-        <button
-          type="button"
-          className={styles['copy']}
-          onClick={() => void navigator.clipboard.writeText(shown).then(() => setCopied(true))}
-        >
+        <button type="button" className={styles['copy']} onClick={() => void copyToClipboard(shown).then(setCopied)}>
           {isCopied ? 'copied' : 'copy'}
           <span className="visually-hidden"> {shown}</span>
         </button>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import type { RunLine } from '../api/wire.ts'
 import styles from './state.module.css'
 
 /** States of runs, tasks and plans as people see them. */
@@ -85,4 +86,10 @@ export function stateOf(status: string): StateName {
     default:
       return 'unknown'
   }
+}
+
+/** State of a run, with what it waits for. */
+export function RunState({ run }: { run: RunLine }): ReactNode {
+  const name = stateOfRun(run)
+  return <State name={name} {...(run.waitingFor && name === 'waiting' && { word: `waits: ${run.waitingFor}` })} />
 }

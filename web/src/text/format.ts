@@ -1,3 +1,5 @@
+import { serverNow } from '../api/server-time.ts'
+
 /** `$0.31`, and more digits where two would say nothing. */
 export function formatUsd(usd: number): string {
   if (usd === 0) return '$0.00'
@@ -40,7 +42,7 @@ export function formatDuration(seconds: number): string {
 }
 
 /** The time today, the day and time of an earlier one. */
-export function formatTime(at: string | number, now: number = Date.now()): string {
+export function formatTime(at: string | number, now: number = serverNow()): string {
   const date = new Date(at)
   const clock = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
   const today = new Date(now)
@@ -55,7 +57,7 @@ export function formatTime(at: string | number, now: number = Date.now()): strin
 }
 
 /** `just now`, `4 min ago`. */
-export function formatAgo(at: string | number, now: number = Date.now()): string {
+export function formatAgo(at: string | number, now: number): string {
   const seconds = Math.max(0, (now - new Date(at).getTime()) / 1000)
   return seconds < 5 ? 'just now' : `${formatDuration(Math.max(10, Math.round(seconds / 5) * 5))} ago`
 }

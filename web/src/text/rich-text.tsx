@@ -1,15 +1,18 @@
-import { type ComponentProps, lazy, memo, type ReactNode, Suspense, useState } from 'react'
+import { type ComponentProps, lazy, memo, type ReactNode, Suspense, useMemo, useState } from 'react'
 import Markdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { Link } from 'wouter'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
-import { maxTextLength, splitBlocks } from './blocks.ts'
+import { isTooLong, maxTextLength, splitBlocks } from './blocks.ts'
+import { copyToClipboard } from './copy-to-clipboard.ts'
+import { useDrawnBlocks } from './drawn-blocks.ts'
 import { formatCount } from './format.ts'
 import { linkReferences } from './link-references.ts'
 import styles from './rich-text.module.css'
 import { hostOf, withoutBidi } from './safe-text.ts'
 
-const HighlightedCode = lazy(() => import('./highlighted-code.tsx'))
+// Without colours where they cannot be loaded, as while Heddle is down.
+const HighlightedCode = lazy(() => import('./highlighted-code.tsx').catch(() => ({ default: PlainCode })))
 
 /**
  * Markdown of a model or a file. It becomes elements of this page and never HTML: nothing in it runs, loads or links
@@ -17,14 +20,16 @@ const HighlightedCode = lazy(() => import('./highlighted-code.tsx'))
  */
 export function RichText({ text, isGrowing = false }: { text: string; isGrowing?: boolean }): ReactNode {
   const [isWhole, setWhole] = useState(false)
-  const clean = withoutBidi(text)
-  const shown = clean.length > maxTextLength ? clean.slice(0, maxTextLength) : clean
-  const blocks = splitBlocks(shown)
-  const rest = clean.slice(shown.length)
+  const { shown, rest, blocks } = useMemo(() => {
+    const clean = withoutBidi(text)
+    const shown = clean.slice(0, maxTextLength)
+    return { shown, rest: clean.slice(shown.length), blocks: splitBlocks(shown) }
+  }, [text])
+  const drawn = useDrawnBlocks(blocks)
   return (
     <div className={styles['text']}>
       <ErrorBoundary resetKey={text} fallback={() => <pre className={styles['plain']}>{shown}</pre>}>
-        {blocks.map((block, at) => (
+        {blocks.slice(0, drawn).map((block, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a growing text only adds blocks at its end
           <Block key={at} text={block} isFinished={!isGrowing || at < blocks.length - 1} />
         ))}
@@ -42,6 +47,7 @@ export function RichText({ text, isGrowing = false }: { text: string; isGrowing?
 const plugins = { remark: [remarkGfm], rehype: [linkReferences] }
 
 const Block = memo(function Block({ text, isFinished }: { text: string; isFinished: boolean }) {
+  if (isTooLong(text)) return <pre className={styles['plain']}>{text}</pre>
   return (
     <Markdown
       remarkPlugins={plugins.remark}
@@ -109,7 +115,7 @@ function isReferenceNode(node: unknown): boolean {
 /** Code with a button that copies it. It is coloured once it is finished. */
 function CodeBlock({ text, language }: { text: string; language?: string | undefined }): ReactNode {
   const code = text.replace(/\n$/, '')
-  const plain = <code>{code}</code>
+  const plain = <PlainCode code={code} />
   return (
     <div className={styles['code']}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keyboard */}
@@ -127,9 +133,13 @@ function CodeBlock({ text, language }: { text: string; language?: string | undef
   )
 }
 
+function PlainCode({ code }: { code: string }): ReactNode {
+  return <code>{code}</code>
+}
+
 function CopyButton({ text }: { text: string }): ReactNode {
   const [isCopied, setCopied] = useState(false)
-  const copy = () => void navigator.clipboard?.writeText(text).then(() => setCopied(true))
+  const copy = () => void copyToClipboard(text).then(setCopied)
   return (
     <button type="button" className={styles['copy']} onClick={copy} onBlur={() => setCopied(false)}>
       {isCopied ? 'Copied' : 'Copy'}

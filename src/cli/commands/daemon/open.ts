@@ -61,7 +61,7 @@ async function startDaemon(here: CommandContext): Promise<Daemon> {
     stdio: ['ignore', log, log],
   })
   closeSync(log)
-  here.tell(`starting the daemon; to end it later: kill ${child.pid ?? 'its process'}; its log is ${file}`)
+  here.tell(`starting the daemon; to end it later: heddle down; its log is ${file}`)
   const gone = new AbortController()
   child.once('error', () => gone.abort())
   child.once('exit', () => gone.abort())

@@ -155,7 +155,7 @@ function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'
   const cited = joinFirst(narratives.map((id) => `narrative:${id}`))
   const shown = joinFirst(runs.map((id) => `run:${tail(id)}`))
   return [
-    ...(cited === null ? [] : [`  told in ${cited}, which no session begins with any more`]),
+    ...(cited === null ? [] : [`  told in ${cited}, withheld from now on`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
     '  turns are not changed: a session in which it was said goes on to see it',
   ]

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { relative } from 'node:path'
 import { type Approval, type Coverage, coverageWords, type Fact } from '../../../domain/approval.ts'
 import type { Millis } from '../../../domain/clock.ts'
@@ -48,7 +48,7 @@ export function hashOfCall(
 ): string {
   const sources = isUntrusted(label) ? [{ sources: label.sources }] : []
   const all = [name, input, folder, frozen, ...sources, ...(isAskedAgain ? ['again'] : [])]
-  return createHash('sha256').update(JSON.stringify(all)).digest('hex')
+  return hash('sha256', JSON.stringify(all))
 }
 
 /** Compares a call with its approval: changes, one line each, and the call as it is now. */

@@ -40,6 +40,8 @@ export interface RefusedCall {
 export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promise<TriagedCalls> {
   const { engine, claimed } = run
   const triaged: TriagedCalls = { allowed: [], questions: [], refused: [] }
+  // Counted, since a reply may have a thousand calls.
+  let spawns = 0
   for (const call of calls) {
     const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
     if ('refused' in prepared) {
@@ -53,8 +55,8 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
       triaged.refused.push({ call, outcome: notAuthorised(prepared) })
       continue
     }
-    const before = [...triaged.allowed, ...triaged.questions.map(({ ready }) => ready)]
-    const refusal = limitRefusal(run, prepared, before)
+    const calls = triaged.allowed.length + triaged.questions.length
+    const refusal = limitRefusal(run, prepared, { calls, spawns })
     if (refusal) {
       triaged.refused.push({ call, outcome: refusal })
       continue
@@ -67,6 +69,8 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
       await fileForApproval(run, prepared, { reason, mustShowSources: sink !== undefined }, triaged).catch((error) =>
         triaged.refused.push({ call, outcome: toErrorOutcome(error) }),
       )
+    const isFiled = triaged.allowed.length + triaged.questions.length > calls
+    if (isFiled && prepared.tool.startsAgent) spawns++
   }
   return triaged
 }

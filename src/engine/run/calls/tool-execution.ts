@@ -30,7 +30,7 @@ export async function callWithTimeout(clock: Clock, ready: ReadyCall, context: C
     if (expired.signal.aborted && !context.signal.aborted) return timedOut(ready, limit)
     throw error
   } finally {
-    finished.abort()
+    finished.abort('finished')
   }
 }
 
@@ -88,12 +88,11 @@ function inTransactions(calls: readonly ReadyCall[]): ReadyCall[][] {
 export function limitRefusal(
   { journal, engine }: { journal: Journal; engine: { limits: Limits } },
   { tool, call }: ReadyCall,
-  before: readonly ReadyCall[],
+  before: { calls: number; spawns: number },
 ): ToolOutcome | undefined {
-  if (tool.effect !== 'transactional' && before.length >= maxCalls) return tooMany
-  const spawns = before.filter((each) => each.tool.startsAgent).length
+  if (tool.effect !== 'transactional' && before.calls >= maxCalls) return tooMany
   const maxSpawns = engine.limits.maxSpawnsPerTurn
-  if (tool.startsAgent && journal.spawns.started + spawns >= maxSpawns) return tooManySpawns(maxSpawns)
+  if (tool.startsAgent && journal.spawns.started + before.spawns >= maxSpawns) return tooManySpawns(maxSpawns)
   const cycle = journal.cycleOf(call)
   return cycle.times >= maxRepeats ? repeated(call, cycle) : undefined
 }

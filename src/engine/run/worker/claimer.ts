@@ -7,6 +7,7 @@ import { claimNext } from '../claim.ts'
 import type { Claimant, ClaimedRun } from '../claimed-run.ts'
 import { countClaimable } from '../lanes.ts'
 import { type AcceptedInput, type Submission, submit } from '../submit.ts'
+import type { Arrivals } from './arrivals.ts'
 import type { Lease } from './lease.ts'
 
 /** Max concurrent claims. */
@@ -15,6 +16,7 @@ const maxWave = 16
 /** The worker, as far as its claimer needs it. */
 interface ClaimerOptions {
   lease: Lease
+  arrivals: Arrivals
   /** Claims only what belongs to this session. */
   sessionId?: string
   start(claimed: ClaimedRun): void
@@ -80,7 +82,7 @@ export class Claimer {
 
   /** Accepts an input; the run of an idle session is claimed in the same commit and started. */
   submit(input: Submission): Promise<AcceptedInput> {
-    return this.#claimWith((worker) => submit(this.#engine, input, worker))
+    return this.#claimWith((worker) => this.#options.arrivals.accept(() => submit(this.#engine, input, worker)))
   }
 
   /** Records a decision about a pending call; its run is claimed in the same commit and started. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Message } from '../../../domain/message.ts'
 import type { Step } from '../../../domain/run.ts'
 import type { Session } from '../../../domain/session.ts'
@@ -41,7 +41,7 @@ export async function removeTranscript(tx: Tx, { id, segmentId }: Pick<Session, 
 
 /** What stands in the place of a removed text; a tombstone stays as it is. */
 function tombstone(text: string): string {
-  return isTombstone(text) ? text : tombstoneOf(text.length, createHash('sha256').update(text).digest('hex'))
+  return isTombstone(text) ? text : tombstoneOf(text.length, hash('sha256', text))
 }
 
 function withoutText({ parts: _, ...message }: Message): Message {

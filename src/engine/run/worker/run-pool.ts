@@ -8,12 +8,14 @@ import { Stop } from '../active-run.ts'
 import type { Claimant, ClaimedRun } from '../claimed-run.ts'
 import { KeyedQueue } from '../keyed-queue.ts'
 import { executeRun } from '../loop.ts'
+import type { Arrivals } from './arrivals.ts'
 import type { Lease } from './lease.ts'
 import { type Crash, releaseRun } from './recover.ts'
 
 /** The worker, as far as its run pool needs it. */
 interface PoolOptions {
   lease: Lease
+  arrivals: Arrivals
   /** The claimant for follow-up runs; undefined while this process takes no new work. */
   claimant(): Claimant | undefined
   /** There is room for another run, and one may be queued. */
@@ -44,7 +46,7 @@ export class RunPool {
   start(claimed: ClaimedRun): void {
     const key = claimKey(claimed.run)
     if (this.#released.delete(key)) return
-    const { lease, claimant, onRoom, onError } = this.#options
+    const { lease, arrivals, claimant, onRoom, onError } = this.#options
     // Claimed under an owner id that was given up meanwhile.
     if (claimed.claim.ownerId !== lease.ownerId) return void this.#toRelease.push({ ...claimed, wasStarted: false })
     const stop = new AbortController()
@@ -57,7 +59,8 @@ export class RunPool {
       start: (child: ClaimedRun) => this.start(child),
     }
     let isQueueEmpty = false
-    const done = executeRun(this.#engine, claimed, worker)
+    const execute = () => executeRun(this.#engine, claimed, worker)
+    const done = (arrivals.pause()?.then(execute) ?? execute())
       .then((after) => {
         if (after?.next) this.start(after.next)
         isQueueEmpty = after?.isQueueEmpty === true
@@ -69,7 +72,7 @@ export class RunPool {
         onError(error)
       })
       .finally(() => {
-        ended.abort()
+        ended.abort('ended')
         // Aborted because this process lost its lease: it lives, so the run has not crashed it.
         if (isAbandoned(stop.signal)) this.#toRelease.push({ ...claimed, wasStarted: true })
         this.#busy.delete(key)

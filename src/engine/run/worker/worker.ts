@@ -4,6 +4,7 @@ import type { Engine } from '../../runtime.ts'
 import { idSuffixIndexer } from '../../turns/id-suffixes.ts'
 import { finishCancels } from '../cancel.ts'
 import type { AcceptedInput, Submission } from '../submit.ts'
+import { Arrivals } from './arrivals.ts'
 import { Claimer } from './claimer.ts'
 import { type DueSource, watchDue } from './due.ts'
 import { Lease } from './lease.ts'
@@ -49,14 +50,17 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
     await pool.releaseAbandoned()
   }
   const lease = new Lease(engine, { locks, pid, stopRuns })
+  const arrivals = new Arrivals(engine.clock)
   const pool: RunPool = new RunPool(engine, {
     lease,
+    arrivals,
     onError,
     claimant: () => claimer.claimant,
     onRoom: () => claimer.claimAvailable(),
   })
   const claimer = new Claimer(engine, {
     lease,
+    arrivals,
     onError,
     start: (claimed) => pool.start(claimed),
     ...(sessionId !== undefined && { sessionId }),

@@ -41,9 +41,10 @@ export async function listPolicies(
   type: ResourceType,
   { ids }: { ids?: readonly string[] } = {},
 ): Promise<PolicyRecord[]> {
+  if (ids?.length === 0) return []
   let query = rows.build.selectFrom('policies').selectAll().where('resource_type', '=', type).orderBy('resource_id')
   if (ids) query = query.where('resource_id', 'in', ids)
-  return ids?.length === 0 ? [] : (await rows.all(query)).map(recordFrom)
+  return (await rows.all(query)).map(recordFrom)
 }
 
 /** Ids of all records of a type. */

@@ -28,10 +28,13 @@ export async function execTool(
     clock,
     env,
     guardRecords,
+    sandboxProof,
     credentials = {},
     crash,
   }: Pick<Machine, 'clock' | 'env'> & {
     guardRecords?: string
+    /** File that keeps the proof of the sandbox; left out, it is tested anew. */
+    sandboxProof?: string
     /** Credentials by name, which commands see as environment variables. */
     credentials?: Readonly<Record<string, string>>
     crash?: (point: CrashPoint) => void
@@ -47,7 +50,7 @@ export async function execTool(
     const runner = withoutSandbox(programs, confines, machine)
     return { tool: exec(runner, threads, { ...times, network: true, isConfined: false, credentials, clock }) }
   }
-  const proof = await proveSandbox(confines, machine)
+  const proof = await proveSandbox(confines, machine, sandboxProof)
   if ('obstacle' in proof) return proof
   const records = guardRecords === undefined ? undefined : guardRecordsIn(guardRecords)
   const leftBehind = guardRecords === undefined ? [] : await lookAfterCrashes(guardRecords, threads)

@@ -12,6 +12,7 @@ import {
   tooOld,
 } from './advice.ts'
 import { host } from './host.ts'
+import { keptProof } from './kept-proof.ts'
 import { launch } from './launch.ts'
 import { findPrograms, type Programs } from './programs.ts'
 import { inBubblewrap, type Machine, type Runner, type SandboxLimits } from './runner.ts'
@@ -23,17 +24,23 @@ const [inside, beside] = ['heddle-inside', 'heddle-beside']
 type Proof = { runner: Runner } | { obstacle: Obstacle }
 
 /**
- * Tests the sandbox with a command that tries to escape: a sandbox that does not confine is worse than none.
+ * Tests the sandbox with a command that tries to escape: a sandbox that does not confine is worse than none. A proof that was
+ * kept in a file counts as long as it holds.
  */
-export async function proveSandbox(confines: SandboxLimits, machine: Machine): Promise<Proof> {
+export async function proveSandbox(confines: SandboxLimits, machine: Machine, file?: string): Promise<Proof> {
   if (process.platform !== 'linux') return { obstacle: notThisSystem(process.platform) }
   const programs = await findPrograms()
   if ('missing' in programs) return { obstacle: notInstalled(programs.missing, await systemFacts()) }
   const { bwrap } = programs
   if (bwrap === undefined) return { obstacle: notInstalled('bubblewrap', await systemFacts()) }
   const runner = inBubblewrap({ ...programs, bwrap }, confines, machine)
+  const kept = keptProof(file, { programs, confines, machine })
+  if (await kept.holds()) return { runner }
   const flaw = await tryToEscape(runner, confines)
-  if (!flaw) return { runner }
+  if (!flaw) {
+    await kept.keep()
+    return { runner }
+  }
   const facts = await systemFacts()
   if ('breach' in flaw) return { obstacle: notConfining(flaw.breach, facts) }
   const version = await versionOf({ ...programs, bwrap }, machine)

@@ -11,6 +11,7 @@ import { useKeys } from '../../parts/keys.ts'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
+import { copyToClipboard } from '../../text/copy-to-clipboard.ts'
 import styles from './chat.module.css'
 import { CommandResult } from './command-outcome.tsx'
 import { Composer } from './composer.tsx'
@@ -39,22 +40,30 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
   const head = thread.turns.at(-1)?.id
   const tree = useTree(session, head)
   const live = useLiveWork(session)
+  const answered = useAnsweredRun(live.own, thread.turns)
   const [sent, addSent] = useSentInputs(session)
   const marks = useMarks()
   const [forked, setForked] = useState<PathTurn>()
   const talk = useTalk(session, addSent)
   const actions = useTurnActions(session, { onFork: setForked, onMark: ({ id }) => marks.toggle(id) })
   const [, navigate] = useLocation()
+  const { failure, attempt } = useAttempts()
   const compare = () => navigate(`/compare/${marks.marked.join('...')}`)
   useScrollPlace({ shown, turns: thread.turns, isReady: !thread.isLoading })
-  useChatKeys({ shown: thread.turns.find(({ id }) => id === shown) ?? thread.turns.at(-1), actions, live, compare })
+  useChatKeys({
+    shown: thread.turns.find(({ id }) => id === shown) ?? thread.turns.at(-1),
+    actions,
+    live,
+    attempt,
+    compare,
+  })
 
   return (
     <Page
       title={session}
       heading={<SessionMenu session={session} />}
       facts={<ChatFacts turns={thread.turns.at(-1)?.depth ?? 0} live={live} />}
-      actions={live.own && <Button onClick={() => void stop(live.own)}>Stop</Button>}
+      actions={live.own && <Button onClick={() => attempt(stop(live.own))}>Stop</Button>}
       side={
         head !== undefined && tree.length > 0
           ? {
@@ -82,24 +91,30 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
       {thread.error ? <Failure error={thread.error} /> : null}
       {thread.isLoading && thread.turns.length === 0 && !thread.error && <Loading />}
       <div className={styles['turns']}>
-        {thread.turns.map((turn) => (
-          <TurnBlock
-            key={turn.id}
-            turn={turn}
-            isShown={turn.id === shown}
-            isMarked={marks.marked.includes(turn.id)}
-            {...actions}
-          />
-        ))}
-        <LiveRequest run={live.own} others={live.others} plans={live.plans} approvals={live.approvals} />
+        {[
+          ...thread.turns.map((turn) => (
+            <TurnBlock
+              key={keyOf(turn)}
+              turn={turn}
+              run={undefined}
+              isShown={turn.id === shown}
+              isMarked={marks.marked.includes(turn.id)}
+              {...actions}
+            />
+          )),
+          // In one list with the turns: the answer keeps its element when it becomes one.
+          answered && <TurnBlock key={answered.id} turn={undefined} run={answered} {...actions} />,
+        ]}
+        <LiveRequest runs={live.others} plans={live.plans} approvals={live.approvals} />
         <WaitingInputs inputs={sent} />
       </div>
       {!thread.isLoading && thread.turns.length === 0 && !live.isBusy && sent.length === 0 && (
         <EmptyState title="Nothing was said here yet">
           <p>Write to the coordinator: it answers, or gives the work to agents and comes back with their results.</p>
-          <StarterExamples onChoose={(text) => void talk.onSend(text, 'message')} />
+          <StarterExamples onChoose={(text) => attempt(talk.onSend(text, 'message'))} />
         </EmptyState>
       )}
+      {failure !== undefined && <Failure error={failure} />}
       {talk.outcome && <CommandResult shown={talk.outcome} onClose={talk.closeOutcome} />}
       <Composer session={session} isBusy={live.isBusy} onSend={talk.onSend} onCommand={talk.onCommand} />
       <p className="visually-hidden" role="status">
@@ -160,8 +175,32 @@ function useLiveWork(session: string): LiveWork {
   }
 }
 
+/** A turn has the key of its run; a summary of earlier turns is not the answer of one. */
+function keyOf({ id, runId, compaction }: PathTurn): string {
+  return compaction === null ? runId : id
+}
+
+/** The run whose answer is being written; after its end, until its turn has been read. */
+function useAnsweredRun(own: RunLine | undefined, turns: readonly PathTurn[]): RunLine | undefined {
+  const head = turns.at(-1)?.id
+  const [last, setLast] = useState({ run: own, head })
+  if (own && (last.run !== own || last.head !== head)) setLast({ run: own, head })
+  const run = own ?? (last.head === head ? last.run : undefined)
+  return turns.some(({ runId }) => runId === run?.id) ? undefined : run
+}
+
 function stop(run: RunLine | undefined): Promise<unknown> | undefined {
   return run && post(`/v1/runs/${run.id}/cancel`, { reason: 'stopped by you' })
+}
+
+/** Shows why something failed that has no place of its own for it, until the next attempt. */
+function useAttempts() {
+  const [failure, setFailure] = useState<unknown>()
+  const attempt = useCallback((act: Promise<unknown> | undefined) => {
+    setFailure(undefined)
+    act?.catch(setFailure)
+  }, [])
+  return { failure, attempt }
 }
 
 /** Sends messages and commands, and does what a command asks of its chat. */
@@ -198,7 +237,7 @@ function useTurnActions(
     ({ id }: PathTurn) => {
       const address = new URL(`/s/${encodeURIComponent(session)}/${id}`, window.location.origin)
       address.searchParams.set('in', folder)
-      void navigator.clipboard?.writeText(address.href)
+      void copyToClipboard(address.href)
     },
     [session, folder],
   )
@@ -219,10 +258,11 @@ interface ChatKeys {
   shown: PathTurn | undefined
   actions: ReturnType<typeof useTurnActions>
   live: LiveWork
+  attempt(act: Promise<unknown> | undefined): void
   compare(): void
 }
 
-function useChatKeys({ shown, actions, live, compare }: ChatKeys): void {
+function useChatKeys({ shown, actions, live, attempt, compare }: ChatKeys): void {
   const own = live.own
   const bound = useMemo(() => {
     const withTurn = (act: (turn: PathTurn) => void) => () => shown && act(shown)
@@ -232,10 +272,10 @@ function useChatKeys({ shown, actions, live, compare }: ChatKeys): void {
       { keys: 'c', does: 'Compare the two marked turns', run: compare },
       { keys: 'w', does: 'Why this answer', run: withTurn(actions.onWhy) },
       { keys: 'y', does: 'Copy the link of the turn that is shown', run: withTurn(actions.onCopyLink) },
-      { keys: 's', does: 'Stop the running answer', run: () => void stop(own) },
+      { keys: 's', does: 'Stop the running answer', run: () => attempt(stop(own)) },
       { keys: '.', does: 'Go to the end', run: () => window.scrollTo({ top: document.body.scrollHeight }) },
       { keys: 'i', does: 'Write a message', run: () => document.getElementById('message')?.focus() },
     ]
-  }, [shown, actions, own, compare])
+  }, [shown, actions, own, attempt, compare])
   useKeys(bound)
 }

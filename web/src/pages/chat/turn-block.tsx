@@ -1,6 +1,6 @@
 import { memo, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { useRunSteps } from '../../api/queries.ts'
-import type { PathTurn } from '../../api/wire.ts'
+import type { PathTurn, RunLine } from '../../api/wire.ts'
 import { CallRow } from '../../parts/call-row.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Reference } from '../../parts/reference.tsx'
@@ -11,6 +11,7 @@ import { PlainWords } from '../../text/plain-words.tsx'
 import { previewOf } from '../../text/preview.ts'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
+import { Asked, RunFoot, StepsSoFar, useGrowingAnswer } from './answer-under-way.tsx'
 import styles from './turn-block.module.css'
 
 /** What can be done with a turn. */
@@ -23,31 +24,49 @@ interface TurnActions {
 }
 
 interface TurnBlockProps extends TurnActions {
-  turn: PathTurn
-  isShown: boolean
-  isMarked: boolean
+  /** Undefined while its answer is being written. */
+  turn: PathTurn | undefined
+  /** The run whose answer is being written; undefined for a turn. */
+  run: RunLine | undefined
+  isShown?: boolean
+  isMarked?: boolean
 }
 
-/** A turn: what was said, what was done, and the answer. */
-export const TurnBlock = memo(function TurnBlock({ turn, isShown, isMarked, ...actions }: TurnBlockProps) {
+/**
+ * A turn: what was said, what was done, and the answer. The answer has its place here while it is being written: when it
+ * becomes the turn, nothing of it is drawn anew and what is selected in it stays selected.
+ */
+export const TurnBlock = memo(function TurnBlock({ turn, run, isShown, isMarked = false, ...actions }: TurnBlockProps) {
   const name = isMarked ? `${styles['turn']} ${styles['marked']}` : styles['turn']
+  const agent = turn ? (turn.agent === null ? 'answer' : `@${turn.agent}`) : `@${run?.agent ?? 'coordinator'}`
   return (
     <article
-      id={`turn-${turn.id}`}
+      id={turn && `turn-${turn.id}`}
       className={isShown ? `${name} ${styles['shown']}` : name}
-      aria-label={`Turn ${turn.depth}`}
+      aria-label={turn ? `Turn ${turn.depth}` : 'Answer under way'}
+      aria-busy={turn === undefined}
       tabIndex={-1}
     >
-      <Inputs messages={turn.query} />
+      {turn && <Inputs messages={turn.query} />}
+      {run && <Asked run={run} />}
       <div className={styles['answer']}>
-        <p className={styles['who']}>{turn.agent === null ? 'answer' : `@${turn.agent}`}</p>
-        {turn.toolCalls.length > 0 && <Done turn={turn} />}
-        <RichText text={turn.response.content} />
-        <TurnFoot turn={turn} isMarked={isMarked} {...actions} />
+        <p className={styles['who']}>{agent}</p>
+        {turn && turn.toolCalls.length > 0 && <Done turn={turn} />}
+        {run && <StepsSoFar runId={run.id} />}
+        <Answer key="answer" runId={turn?.runId ?? run?.id ?? ''} content={turn?.response.content} />
+        {turn && <TurnFoot turn={turn} isMarked={isMarked} {...actions} />}
+        {run && <RunFoot run={run} />}
       </div>
     </article>
   )
 })
+
+/** The answer: of a turn, or what has been written of it. */
+function Answer({ runId, content }: { runId: string; content: string | undefined }): ReactNode {
+  const growing = useGrowingAnswer(runId, content === undefined)
+  const text = content ?? growing
+  return <div aria-live="off">{text !== undefined && <RichText text={text} isGrowing={content === undefined} />}</div>
+}
 
 /** What was done for the answer. The words between the calls are read when they come into view. */
 function Done({ turn }: { turn: PathTurn }): ReactNode {

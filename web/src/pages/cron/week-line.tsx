@@ -8,6 +8,8 @@ type Hour = Hours[number]
 
 const hour = 3_600_000
 const height = 18
+/** A word at the line is so many hours wide on a phone. */
+const hoursOfWord = 14
 
 /** Seven days of a job as a line: what became of its times in the last three, and when it fires in the next four. */
 export function WeekLine({ week, hours }: { week: JobWeek; hours: Hours }): ReactNode {
@@ -15,6 +17,7 @@ export function WeekLine({ week, hours }: { week: JobWeek; hours: Hours }): Reac
   const count = (Date.parse(week.to) - from) / hour
   const now = (Date.parse(week.now) - from) / hour
   const at = (time: string | number) => (new Date(time).getTime() - from) / hour
+  const isApart = (day: number) => Math.abs(at(day) - now) > hoursOfWord
   return (
     <figure className={styles['week']}>
       <svg viewBox={`0 0 ${count} ${height}`} preserveAspectRatio="none" className={styles['line']} aria-hidden="true">
@@ -28,11 +31,13 @@ export function WeekLine({ week, hours }: { week: JobWeek; hours: Hours }): Reac
         <path d={`M${now} 0V${height}`} className={styles['now']} />
       </svg>
       <div className={styles['days']} aria-hidden="true">
-        {midnights(week).map((day) => (
-          <span key={day} style={{ insetInlineStart: `${(at(day) / count) * 100}%` }}>
-            {new Date(day).toLocaleDateString('en-GB', { weekday: 'short' })}
-          </span>
-        ))}
+        {midnights(week)
+          .filter(isApart)
+          .map((day) => (
+            <span key={day} style={{ insetInlineStart: `${(at(day) / count) * 100}%` }}>
+              {new Date(day).toLocaleDateString('en-GB', { weekday: 'short' })}
+            </span>
+          ))}
         <span className={styles['now-word']} style={{ insetInlineStart: `${(now / count) * 100}%` }}>
           now
         </span>

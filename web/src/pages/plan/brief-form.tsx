@@ -10,7 +10,7 @@ import { withoutBidi } from '../../text/safe-text.ts'
 
 /** Changes the brief or the agent of a task, and runs it again if that is asked for. */
 export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boolean; onClose(): void }): ReactNode {
-  const [seen, setSeen] = useState({ context: task.context, skill: task.skill })
+  const [seen, setSeen] = useState(task)
   const [context, setContext] = useState(seen.context)
   const [skill, setSkill] = useState(seen.skill)
   const agents = useAgentNames()
@@ -20,6 +20,7 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
     mutationFn: () =>
       post(`/v1/tasks/${task.id}`, {
         action: isRetry ? 'retry' : 'edit',
+        expectedBrief: seen.briefHash,
         ...(context !== seen.context && { context }),
         ...(skill !== seen.skill && { skill }),
       }),
@@ -28,10 +29,15 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
       void queries.invalidateQueries({ queryKey: ['plan', String(task.planId)] })
       onClose()
     },
+    // Somebody else was faster: their change is read, and shown above this one.
+    onError: () => queries.invalidateQueries({ queryKey: ['task', String(task.id)] }),
   })
   const isSame = context === seen.context && skill === seen.skill
-  const isOutdated = task.context !== seen.context || task.skill !== seen.skill
-  const see = () => setSeen({ context: task.context, skill: task.skill })
+  const isOutdated = task.briefHash !== seen.briefHash
+  const see = () => {
+    save.reset()
+    setSeen(task)
+  }
   const takeOther = () => {
     see()
     setContext(task.context)

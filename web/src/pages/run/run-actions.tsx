@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { isOver } from '../../parts/run-tree.ts'
+import { copyToClipboard } from '../../text/copy-to-clipboard.ts'
 import { countOf, shortId } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './run.module.css'
@@ -24,7 +25,7 @@ export function RunActions({ run }: { run: Run }): ReactNode {
   const bound = useMemo(
     () => [
       ...(isEnded ? [] : [{ keys: 's', does: 'Stop this run', run: () => setOpen('cancel') }]),
-      { keys: 'y', does: 'Copy the link', run: () => void navigator.clipboard?.writeText(window.location.href) },
+      { keys: 'y', does: 'Copy the link', run: () => void copyToClipboard(window.location.href) },
     ],
     [isEnded],
   )

@@ -28,6 +28,7 @@ export function RunLog({ run }: { run: Run }): ReactNode {
         <p>Here stands each model call and each tool call, with its input and its output.</p>
       </EmptyState>
     )
+  const answer = turn?.response.content ?? text?.text
   const lastReply = entries.findLast((entry) => entry.kind === 'reply')
   return (
     <div>
@@ -39,14 +40,9 @@ export function RunLog({ run }: { run: Run }): ReactNode {
           </li>
         ))}
       </ol>
-      {text && (
+      {answer !== undefined && answer !== '' && (
         <div className={styles['answer']} aria-live="off">
-          <RichText text={text.text} isGrowing />
-        </div>
-      )}
-      {turn && turn.response.content !== '' && (
-        <div className={styles['answer']}>
-          <RichText text={turn.response.content} />
+          <RichText text={answer} isGrowing={!turn} />
         </div>
       )}
     </div>

@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
 import { useStepsOfRuns } from '../../api/queries.ts'
+import { serverNow } from '../../api/server-time.ts'
 import type { Run, RunSteps } from '../../api/wire.ts'
 import { useNow } from '../../parts/ago.tsx'
 import { rowMark } from '../../parts/row-keys.ts'
@@ -108,7 +109,7 @@ function useCalls(rows: RequestTree['rows']): Map<string, Stretch[]> {
 function stretchesOf(steps: RunSteps): Stretch[] {
   return logEntries(steps).flatMap((entry) =>
     entry.kind === 'call' && entry.at !== undefined
-      ? [{ from: entry.at, to: entry.endedAt ?? Date.now(), name: entry.name }]
+      ? [{ from: entry.at, to: entry.endedAt ?? serverNow(), name: entry.name }]
       : [],
   )
 }

@@ -69,7 +69,10 @@ function LoadedRun({ run }: { run: Run }): ReactNode {
       title={`${name} @${run.agent ?? 'agent'}`}
       heading={
         <span className={styles['name']}>
-          <State name={stateOfRun(run)} isBare /> @{run.agent ?? 'agent'} <span className="mono quiet">{name}</span>
+          <span>
+            <State name={stateOfRun(run)} isBare /> @{run.agent ?? 'agent'}
+          </span>
+          <span className="mono quiet">{name}</span>
         </span>
       }
       facts={<Lineage run={run} request={request} />}

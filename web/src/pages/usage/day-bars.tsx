@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { get } from '../../api/request.ts'
+import { serverNow } from '../../api/server-time.ts'
 import type { DayUsage } from '../../api/wire.ts'
 import { Section } from '../../parts/page.tsx'
 import { formatUsd } from '../../text/format.ts'
@@ -101,7 +102,7 @@ function sumsByDay(costs: readonly DayCost[]): Map<string, number> {
 /** Days are UTC, as budgets are. */
 function lastDays(count: number): string[] {
   const day = 86_400_000
-  const today = Math.floor(Date.now() / day) * day
+  const today = Math.floor(serverNow() / day) * day
   return Array.from({ length: count }, (_, at) => new Date(today - (count - 1 - at) * day).toISOString().slice(0, 10))
 }
 
