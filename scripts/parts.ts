@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const from = join(import.meta.dirname, '../src')
 
 /** Commands of the owner, who changes settings and agents: they load much besides the engine. */
-const ownerCommands = ['agents', 'agents/*', 'daemon/open', 'git', 'models', 'models/*', 'set-up'].map(
+const ownerCommands = ['agents', 'agents/*', 'daemon/down', 'daemon/open', 'git', 'models', 'models/*', 'set-up'].map(
   (name) => `cli/commands/${name}`,
 )
 

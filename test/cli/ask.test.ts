@@ -103,7 +103,7 @@ test('up works through what was handed in, is alone in its home, and stops on SI
   const second = await heddle.run('up', '--json')
   expect(JSON.parse(second.out)).toMatchObject({
     ok: false,
-    error: { code: 'already_up', remedy: expect.stringContaining(`kill ${up.pid}`) },
+    error: { code: 'already_up', remedy: expect.stringContaining('heddle down') },
   })
   up.stop('SIGTERM')
   expect(await up.ended).toMatchObject({ code: 0, out: 'stopped; unfinished work is queued again\n' })

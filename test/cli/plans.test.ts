@@ -132,7 +132,9 @@ test('on a terminal a brief is edited in the owner’s editor', async () => {
   const editor = `sh -c 'echo more >> "$1"' -`
   const terminal = heddle.terminalWith({ env: { EDITOR: editor } }, 'tasks', 'edit', 'task:4')
   expect((await terminal.ended).out).toContain('task:4 has a new brief')
-  expect(daemon.asked).toEqual([['task:4', { action: 'edit', context: 'the brief of task:4\nin two linesmore' }]])
+  expect(daemon.asked).toEqual([
+    ['task:4', { action: 'edit', expectedBrief: 'h', context: 'the brief of task:4\nin two linesmore' }],
+  ])
   const untouched = heddle.terminalWith({ env: { EDITOR: 'true' } }, 'tasks', 'edit', 'task:4')
   expect((await untouched.ended).out).toContain('nothing was changed')
 })
@@ -241,7 +243,9 @@ describe('a plan that waits for its start', () => {
     await terminal.shows('nothing was changed')
     terminal.type('e 1 b\r')
     await terminal.shows('[Enter] run')
-    expect(daemon.asked).toEqual([['task:1', { action: 'edit', context: 'the brief of task:1\nin two linesmore' }]])
+    expect(daemon.asked).toEqual([
+      ['task:1', { action: 'edit', expectedBrief: 'h', context: 'the brief of task:1\nin two linesmore' }],
+    ])
     terminal.type('one task is enough\r')
     expect(await daemon.decided).toEqual({ answer: 'no', hash: 'h', reason: 'one task is enough' })
     await terminal.shows('plan:1 was not started; the planner gets your message')

@@ -113,7 +113,7 @@ describe.each([
     symlinkSync('sub', join(folder.path, 'to-dir'))
     const path = (name: string) => join(folder.path, name)
     expect(await at('a.txt').look()).toEqual({
-      ...{ kind: 'file', path: path('a.txt'), names: ['a.txt'], bytes: 7 },
+      ...{ kind: 'file', path: path('a.txt'), names: ['a.txt'], bytes: 7, links: 1 },
       changedAt: statSync(path('a.txt')).ctimeMs,
     })
     expect(await at('to-dir').look()).toMatchObject({ kind: 'directory', path: path('sub'), names: ['sub'] })

@@ -39,10 +39,14 @@ export async function watchDue(
   while (!stopped.aborted) {
     // Before the look: what is written during it may be missed by it.
     hinted = new AbortController()
+    const began = context.clock.now()
     const moments: Millis[] = []
     for (const source of sources) moments.push(await handleSource(context, source))
-    const untilFirst = Math.min(...moments) - context.clock.now()
-    await context.clock.sleep(Math.min(lookEvery, Math.max(0, untilFirst)), AbortSignal.any([stopped, hinted.signal]))
+    const first = Math.min(...moments)
+    const left = first - context.clock.now()
+    // It came during the look.
+    if (first > began && left <= 0) continue
+    await context.clock.sleep(Math.min(lookEvery, Math.max(0, left)), AbortSignal.any([stopped, hinted.signal]))
   }
   stopListening()
   await Promise.all(sources.map((source) => source.stop?.()))
