@@ -128,7 +128,9 @@ test('hostile text of a provider, in its errors, names of models and of tools, d
   await other.heddle('ask', 'one')
   await other.heddle('ask', 'two')
   const { runs } = JSON.parse(await other.heddle('ps', '--all', '--json')) as { runs: { id: string }[] }
-  expect([runs.length, asked]).toEqual([2, replies.length])
+  // The narrator may have asked, too.
+  expect(runs.length).toBeGreaterThanOrEqual(2)
+  expect(asked).toBeGreaterThanOrEqual(replies.length)
   const page = await other.open('/')
   const ofRuns = runs.flatMap(({ id }) => [`/runs/${id}?view=log`, `/runs/${id}?view=tree`, `/why/run:${id}`])
   for (const path of ['/', '/s/main', '/turns', '/runs', '/usage?by=model', ...ofRuns])
