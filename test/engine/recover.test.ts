@@ -91,7 +91,8 @@ describe.each(databases)('recovery on %s', (database) => {
   test('deaths while it waits for its model do not count against a run, however many there are', async () => {
     const gates = Array.from({ length: 5 }, gate)
     const model = scriptedModel((_, n) => ({ text: 'at last', ...(gates[n - 1] && { gate: gates[n - 1] }) }))
-    under = await newEngine(database, model)
+    // No heartbeat: one that finds its owner removed would give its run back, since its process lives.
+    under = await newEngine(database, model, { limits: { leaseMs: 10 ** 9 } })
     const { runId } = await under.say('think long')
     for (const held of gates) {
       await under.work()
