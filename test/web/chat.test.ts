@@ -82,6 +82,26 @@ describe('a chat', () => {
     await page.close()
   })
 
+  test('takes who sends a message to it, and lets no header lie above a dialog', async () => {
+    const page = await heddle.open('/s/main')
+    await page.getByText(/plan:1: 6 completed/).waitFor()
+    await page.mouse.wheel(0, -5000)
+    await page.waitForFunction(() => window.scrollY === 0)
+    await send(page, 'what can you do?')
+    await page.waitForFunction(
+      () => window.scrollY > 0 && window.scrollY + innerHeight > document.body.scrollHeight - 20,
+    )
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').waitFor()
+    const { x, y } = (await page.locator('main header').first().boundingBox()) ?? { x: 0, y: 0 }
+    const isCovered = await page.evaluate(
+      ([x = 0, y = 0]) => !document.elementFromPoint(x, y)?.closest('header'),
+      [x + 5, y + 5],
+    )
+    expect(isCovered).toBe(true)
+    await page.close()
+  })
+
   test('offers the commands of the registry and carries them out', async () => {
     const page = await heddle.open('/s/main')
     await box(page).fill('/stat')

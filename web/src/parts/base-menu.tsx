@@ -27,7 +27,7 @@ export default function BaseMenu({ label, text, items }: MenuProps): ReactNode {
         {text ?? '⋯'}
       </Base.Trigger>
       <Base.Portal>
-        <Base.Positioner sideOffset={4} align="end">
+        <Base.Positioner className={styles['positioner']} sideOffset={4} align="end">
           <Base.Popup className={styles['menu']}>
             {items.map(({ label: name, keyName, onSelect, isDisabled }) => (
               <Base.Item key={name} className={styles['item']} onClick={onSelect} disabled={isDisabled ?? false}>

@@ -49,7 +49,7 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
   const [, navigate] = useLocation()
   const { failure, attempt } = useAttempts()
   const compare = () => navigate(`/compare/${marks.marked.join('...')}`)
-  useScrollPlace({ shown, turns: thread.turns, isReady: !thread.isLoading })
+  useScrollPlace({ shown, turns: thread.turns, isReady: !thread.isLoading, sent: sent.at(-1)?.itemId })
   useChatKeys({
     shown: thread.turns.find(({ id }) => id === shown) ?? thread.turns.at(-1),
     actions,

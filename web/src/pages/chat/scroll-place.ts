@@ -9,10 +9,15 @@ interface ScrollPlace {
   shown: string | undefined
   turns: readonly PathTurn[]
   isReady: boolean
+  /** The newest message that was sent from here and waits. */
+  sent: string | undefined
 }
 
-/** Keeps the reader's place: at the turn that the address names, else at the end while it grows, else where they are. */
-export function useScrollPlace({ shown, turns, isReady }: ScrollPlace): void {
+/**
+ * Keeps the reader's place: at the turn that the address names, else at the end while it grows, else where they are. Who sends
+ * a message is taken to it.
+ */
+export function useScrollPlace({ shown, turns, isReady, sent }: ScrollPlace): void {
   const isAtEnd = useRef(true)
   const first = turns[0]?.id
   const before = useRef<{ first: string | undefined; height: number }>({ first: undefined, height: 0 })
@@ -46,6 +51,12 @@ export function useScrollPlace({ shown, turns, isReady }: ScrollPlace): void {
     turn.scrollIntoView({ block: 'start' })
     turn.focus({ preventScroll: true })
   }, [shown, isReady])
+
+  useEffect(() => {
+    if (sent === undefined) return
+    isAtEnd.current = true
+    window.scrollTo({ top: document.body.scrollHeight })
+  }, [sent])
 
   // Earlier turns were added above: what is read stays where it is.
   useLayoutEffect(() => {
