@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,11 +70,15 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
     HEDDLE_HOME: home,
     ...env,
   })
+  /** Those that have not ended: a test that fails half-way leaves what it started. */
+  const running = new Set<ChildProcess>()
   const begin = (options: { env?: NodeJS.ProcessEnv; cwd?: string }, [program = '', ...args]: string[]) => {
     const child = spawn(program, args, {
       cwd: options.cwd ?? folder,
       env: envOf(options.env),
     })
+    running.add(child)
+    child.once('close', () => running.delete(child))
     const said = { out: '', err: '' }
     child.stdout.setEncoding('utf8').on('data', (text) => {
       said.out += text
@@ -132,7 +136,10 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
     startWith,
     terminal: (...args) => terminalWith({}, ...args),
     terminalWith,
-    remove: () => rmSync(root, { recursive: true, force: true }),
+    remove() {
+      for (const child of running) child.kill('SIGKILL')
+      rmSync(root, { recursive: true, force: true })
+    },
   }
 }
 /** The command with the agent it is for, where it talks to one and names none. */

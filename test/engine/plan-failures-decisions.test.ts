@@ -57,27 +57,26 @@ describe.each(databases)('deciding on bad days on %s', (database) => {
     expect(await statuses()).toEqual({ a: 'failed', b: 'skipped', c: 'completed' })
   })
 
-  test('an edit that is refused names the task by its number', async () => {
+  /** A task that waits for one that has failed. */
+  const openBehindFailed = async () => {
     office = await newOffice(database, {
       coordinator: planningCoordinator(),
       'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
       researcher: failing(['a']),
     })
     await office.ask('go')
-    const b = await task('b')
+    return task('b')
+  }
+
+  test('an edit that is refused names the task by its number', async () => {
+    const b = await openBehindFailed()
     await expect(changeTask(office.engine, b, { action: 'edit', skill: 'nobody' })).rejects.toThrow(
       new RegExp(`^task:${b.id}: there is no agent "nobody"; there are: `),
     )
   })
 
   test('of two who change the brief that both saw one wins, and the other is told', async () => {
-    office = await newOffice(database, {
-      coordinator: planningCoordinator(),
-      'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
-      researcher: failing(['a']),
-    })
-    await office.ask('go')
-    const b = await task('b')
+    const b = await openBehindFailed()
     const change = { action: 'edit' as const, expectedBrief: briefHash(b) }
     const both = await Promise.allSettled([
       changeTask(office.engine, b, { ...change, context: brief('b as one wants it') }),
