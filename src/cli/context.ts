@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Heddle } from '../api/heddle.ts'
 import { assertConfigFile, configReader } from '../config/config.ts'
+import type { Clock } from '../domain/clock.ts'
 import { crashAt } from '../domain/crash-points.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { Daemon } from '../gateway/client.ts'
@@ -9,7 +10,6 @@ import { findSocket } from '../gateway/socket-place.ts'
 import { folderFor } from '../home/folder.ts'
 import { ensureHome, homePaths, resolveHome, userHomeOf } from '../home/home.ts'
 import { secretReader } from '../home/secrets.ts'
-import { systemClock } from '../system.ts'
 import type { CommandContext } from './command.ts'
 import type { CommandIo } from './io.ts'
 import { printable } from './terminal/screen.ts'
@@ -39,7 +39,7 @@ export async function openContext(
   if (flags.config !== undefined) await assertConfigFile(configFile)
   const token = tokenFrom(flags.token, env)
   const host = hostFrom(flags.host ?? (env['HEDDLE_HOST'] || undefined))
-  const remote = host === undefined ? undefined : await remoteAt(host, tokenFor(host, token))
+  const remote = host === undefined ? undefined : await remoteAt(host, tokenFor(host, token), io.clock)
   const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
   const tell = (text: string) => void io.stderr.write(`${text}\n`)
   let told: string[] = []
@@ -55,7 +55,7 @@ export async function openContext(
       config,
       env,
       tell: (text: string) => void (told.includes(text) || tell(text)),
-      context: { crash },
+      context: { crash, clock: io.clock },
       paced: io.stdout.isTTY === true,
     }
   }
@@ -78,7 +78,7 @@ export async function openContext(
     if (findSocket(paths.run) === undefined) return undefined
     const { findDaemon } = await import('../gateway/client.ts')
     const daemon = await findDaemon(paths.run, {
-      clock: systemClock,
+      clock: io.clock,
       ...(token !== undefined && { token }),
       onSilence: () => tell('the daemon does not answer, continuing without it'),
     })
@@ -110,7 +110,7 @@ export async function openContext(
     io,
     userHome,
     pathOf,
-    clock: systemClock,
+    clock: io.clock,
     crash,
     heddle,
     app,
@@ -141,8 +141,8 @@ export async function openContext(
   }
 }
 
-async function remoteAt(host: string, token: string) {
-  return (await import('../gateway/client.ts')).remoteDaemon(host, token, systemClock)
+async function remoteAt(host: string, token: string, clock: Clock) {
+  return (await import('../gateway/client.ts')).remoteDaemon(host, token, clock)
 }
 
 /** The address of another machine's daemon; undefined for the one of this home. */

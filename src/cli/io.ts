@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
+import type { Clock } from '../domain/clock.ts'
 
-/** Streams, folder and signals of a command: those of the process, or those of a caller in the same process. */
+/** Streams, folder, signals and time of a command: those of the process, or those of a caller in the same process. */
 export interface CommandIo {
   readonly stdin: Input
   readonly stdout: Output
@@ -11,6 +12,7 @@ export interface CommandIo {
   inputKind(): 'stream' | 'socket' | 'none'
   /** SIGINT, SIGTERM and SIGHUP, each delivered once, for one command until it ends. */
   readonly signals: Signals
+  readonly clock: Clock
   /** Ctrl-Z: stops the job; `onResume` is called when it goes on. */
   suspend(onResume: () => void): void
   /** Ends the process at once, with `code` or the exit code that was set. */

@@ -3,7 +3,7 @@ import { systemClock } from '../system.ts'
 import type { CommandIo } from './io.ts'
 import { ProcessSignals } from './process-signals.ts'
 
-/** Streams, folder and signals of this process. Nothing else in cli may touch them. */
+/** Streams, folder, signals and time of this process. Nothing else in cli may touch them. */
 export const processIo: CommandIo = {
   // Getters, because opening stdin can change its kind, and the folder may be gone.
   get stdin() {
@@ -27,6 +27,7 @@ export const processIo: CommandIo = {
     }
   },
   signals: new ProcessSignals(process, systemClock.monotonic),
+  clock: systemClock,
   suspend(onResume) {
     process.once('SIGCONT', onResume)
     process.kill(process.pid, 'SIGTSTP')

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RunLine } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
+import { systemClock } from '../../src/system.ts'
 import { answerPlainly, callTools, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type Started, type TerminalOptions, type TestHeddle } from './heddle.ts'
 import type { Terminal } from './played-terminal.ts'
@@ -54,8 +55,8 @@ afterEach(async () => {
   heddle.remove()
 })
 
-async function talk({ env, isProcess = false }: TerminalOptions = {}, ...args: string[]): Promise<Terminal> {
-  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...env }, isProcess }, ...args)
+async function talk({ env, isProcess = false, clock = systemClock }: TerminalOptions = {}, ...args: string[]) {
+  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1', ...env }, isProcess, clock }, ...args)
   terminals.push(terminal)
   await terminal.shows('main> ')
   return terminal
@@ -380,9 +381,12 @@ test('a long turn calls: the bell, the terminal’s notice, and the configured p
   await begin(atOnceOrSlowly, `notify: { command: "${program}" }\n`)
   writeFileSync(program, `#!/bin/sh\nprintf '%s|%s' "$#" "$1" > ${notes}.part\nmv ${notes}.part ${notes}\n`)
   chmodSync(program, 0o755)
-  const chat = await talk({ env: { NO_COLOR: '' } })
+  let later = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + later }
+  const chat = await talk({ env: { NO_COLOR: '' }, clock })
   chat.type('slowly; $(touch /tmp/x) "quoted"\r')
   await received()
+  later = 11_000
   await chat.shows('thinking for 1')
   release()
   await chat.shows('\u0007\u001b]9;heddle: main is done: slowly; $(touch /tmp/x) "quoted"\u0007')

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
+import { hurriedClock } from '../setup/hurried-clock.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -67,7 +68,7 @@ test('down says that no daemon is running, also after a kill, and creates nothin
 test('down names the process of a daemon that does not answer, and what helps', async () => {
   const daemon = await up()
   daemon.stop('SIGSTOP')
-  const { code, err } = await heddle.run('down')
+  const { code, err } = await heddle.runWith({ clock: hurriedClock(10_000) }, 'down')
   expect({ code, err }).toEqual({
     code: 1,
     err: expect.stringMatching(

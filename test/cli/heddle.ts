@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Clock } from '../../src/domain/clock.ts'
+import { systemClock } from '../../src/system.ts'
 import { builtHeddle, cachedCode } from '../setup/built-heddle.ts'
 import { node } from '../setup/node.ts'
 import { runInProcess } from './in-process.ts'
@@ -23,12 +25,16 @@ interface RunOptions {
   cwd?: string
   /** Starts the program, as for what happens between processes or in the launcher; a crash always does. */
   isProcess?: boolean
+  /** The time of a command in this process. */
+  clock?: Clock
 }
 
 export interface TerminalOptions {
   env?: NodeJS.ProcessEnv
   /** Starts a process on a terminal of the system: for signals, exits, echo and crashes; a crash always does. */
   isProcess?: boolean
+  /** The time of a command in this process. */
+  clock?: Clock
 }
 
 /** Heddle in a home and a folder of its own. */
@@ -95,7 +101,8 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
   const runWith: TestHeddle['runWith'] = ({ input = '', ...options }, ...args) => {
     // A crash would end the tests.
     const { isProcess = options.env?.['HEDDLE_CRASH_AT'] !== undefined } = options
-    if (!isProcess) return runInProcess(to(agent, args), { env: envOf(options.env), cwd: options.cwd ?? folder, input })
+    const { cwd = folder, clock = systemClock } = options
+    if (!isProcess) return runInProcess(to(agent, args), { env: envOf(options.env), cwd, input, clock })
     const { child, ended } = begin(options, [...node, bin, ...to(agent, args)])
     child.stdin.end(input)
     return ended
@@ -111,7 +118,8 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
   }
   const terminalWith: TestHeddle['terminalWith'] = (options, ...args) => {
     const { isProcess = options.env?.['HEDDLE_CRASH_AT'] !== undefined } = options
-    if (!isProcess) return playTerminal(to(agent, args), { env: envOf(options.env), cwd: folder })
+    const { clock = systemClock } = options
+    if (!isProcess) return playTerminal(to(agent, args), { env: envOf(options.env), cwd: folder, clock })
     const command = [...node, bin, ...to(agent, args)].map((word) => `'${word}'`).join(' ')
     const { child, said, ended } = begin(options, ['script', '-qfec', command, '/dev/null'])
     let seen = 0

@@ -6,6 +6,7 @@ import type { RunLine } from '../../src/api/views/run.ts'
 import { openContext } from '../../src/cli/context.ts'
 import type { CommandIo } from '../../src/cli/io.ts'
 import { main } from '../../src/cli/main.ts'
+import { systemClock } from '../../src/system.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
 /** A talk that is worth noting; who notes it has to wait. */
@@ -31,6 +32,7 @@ function newIo(onWrite: () => void = () => undefined): CommandIo & { signals: Ev
     cwd: heddle().folder,
     inputKind: () => 'none',
     signals: new EventEmitter(),
+    clock: systemClock,
     suspend: () => undefined,
     exit: (code) => exits.push(code),
     exits,

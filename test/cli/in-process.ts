@@ -3,6 +3,8 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { CommandIo } from '../../src/cli/io.ts'
 import { main } from '../../src/cli/main.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { systemClock } from '../../src/system.ts'
 
 /** One command in this process, with streams and a folder of its own, as a shell would start it with pipes. */
 export async function runInProcess(
@@ -12,7 +14,8 @@ export async function runInProcess(
     cwd,
     input,
     signals = new EventEmitter(),
-  }: { env: NodeJS.ProcessEnv; cwd: string; input: string | Buffer; signals?: EventEmitter },
+    clock = systemClock,
+  }: { env: NodeJS.ProcessEnv; cwd: string; input: string | Buffer; signals?: EventEmitter; clock?: Clock },
 ): Promise<{ code: number; signal: null; out: string; err: string }> {
   const io: CommandIo = {
     stdin: new PassThrough().end(input),
@@ -21,6 +24,7 @@ export async function runInProcess(
     cwd,
     inputKind: () => 'socket',
     signals,
+    clock,
     suspend: () => undefined,
     exit: (code) => {
       throw new Error(`the command would have ended its process with ${code}`)

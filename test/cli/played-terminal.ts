@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import type { CommandIo } from '../../src/cli/io.ts'
 import { main } from '../../src/cli/main.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { systemClock } from '../../src/system.ts'
 
 /** A command on a terminal: what it shows, colours included, and a keyboard. */
 export interface Terminal {
@@ -16,7 +18,10 @@ export interface Terminal {
  * into SIGINT and Ctrl-D into the end of the input unless the command reads keys; it does not echo, has no size, and
  * cannot be left by an exit of the process.
  */
-export function playTerminal(args: string[], { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string }): Terminal {
+export function playTerminal(
+  args: string[],
+  { env, cwd, clock = systemClock }: { env: NodeJS.ProcessEnv; cwd: string; clock?: Clock },
+): Terminal {
   const [keyboard, screen, signals] = [new PassThrough(), new PassThrough(), new EventEmitter()]
   let readsKeys = false
   let shown = ''
@@ -37,6 +42,7 @@ export function playTerminal(args: string[], { env, cwd }: { env: NodeJS.Process
     cwd,
     inputKind: () => 'none',
     signals,
+    clock,
     suspend: () => left.reject(new Error('the command would have stopped its process: start one (isProcess)')),
     exit: (code) =>
       left.reject(new Error(`the command would have ended its process with ${code}: start one (isProcess)`)),

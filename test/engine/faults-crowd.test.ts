@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Clock } from '../../src/domain/clock.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { retry } from '../../src/engine/run/retry.ts'
@@ -7,19 +6,14 @@ import { type Gate, gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
-import { systemClock } from '../../src/system.ts'
+import { hurriedClock } from '../setup/hurried-clock.ts'
 import { firstOf, isLong } from '../setup/long.ts'
 import { type Database, databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 
-// A stop that comes before anybody listens for it is found by the next sweep: that shall not take a second here. The
-// timeouts of runs and calls stay as they are: a fiftieth of a minute passes within a turn on a busy machine.
-const longestSweep = 10_000
-const hurried: Clock = {
-  ...systemClock,
-  sleep: (duration, signal) => systemClock.sleep(duration <= longestSweep ? duration / 50 : duration, signal),
-}
+// A stop that comes before anybody listens for it is found by the next sweep: that shall not take a second here.
+const hurried = hurriedClock(10_000)
 const patience = { timeout: 120_000 }
 const fifty = Array.from({ length: 50 }, (_, n) => `message ${n + 1}`)
 

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Clock } from '../../src/domain/clock.ts'
 import type { WriteArea } from '../../src/domain/crash-points.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
@@ -8,15 +7,15 @@ import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import type { Store } from '../../src/store/store.ts'
-import { systemClock } from '../../src/system.ts'
 import { manualClock } from '../../src/testing.ts'
+import { hurriedClock } from '../setup/hurried-clock.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 
 const never = new AbortController().signal
 const lost = new HeddleError('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })
 // What a process forgot it finds when it sweeps: that shall not take a second here.
-const hurried: Clock = { ...systemClock, sleep: (duration, signal) => systemClock.sleep(duration / 50, signal) }
+const hurried = hurriedClock(10_000)
 
 describe.each(databases)('what a process has in hand on %s', (database) => {
   let under: TestEngine

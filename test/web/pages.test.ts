@@ -10,6 +10,7 @@ beforeAll(async () => {
   const asked = heddle.heddle('ask', 'write NOTES.md: buy milk')
   await heddle.approveNext()
   await asked
+  await heddle.post('/v1/memories', { content: 'tea is late', tags: [] })
 })
 afterAll(() => heddle.close())
 
@@ -50,32 +51,6 @@ describe('the other pages', () => {
     await page.getByText('never was: agents write such names, too').waitFor()
     await page.close()
   })
-
-  test.each([1, -1])(
-    'times are told by the clock of Heddle, also where that of the browser is off by %i hour',
-    async (hours) => {
-      await heddle.post('/v1/memories', { content: `tea is ${hours} hour late`, tags: [] })
-      const context = await heddle.context()
-      await context.addInitScript((shift) => {
-        const Right = Date
-        const now = () => Right.now() + shift
-        const Wrong = new Proxy(Right, {
-          construct: (_, given) => (given.length === 0 ? new Right(now()) : Reflect.construct(Right, given)),
-          get: (_, name) => (name === 'now' ? now : Reflect.get(Right, name)),
-        })
-        Object.assign(window, { Date: Wrong })
-      }, hours * 3_600_000)
-      const page = await context.newPage()
-      await page.goto(`${heddle.url}/memory`)
-      const age = page
-        .getByRole('listitem')
-        .filter({ hasText: `tea is ${hours} hour late` })
-        .locator('time')
-      // It is some seconds old before long, and not an hour.
-      await expect.poll(() => age.textContent(), { timeout: 30_000 }).toMatch(/^\d+ s ago$/)
-      await context.close()
-    },
-  )
 
   test("today's cost by agent is two clicks away", async () => {
     const page = await heddle.open('/')
@@ -131,6 +106,28 @@ describe('the other pages', () => {
     }
     await page.context().close()
   })
+
+  test.each([1, -1])(
+    'times are told by the clock of Heddle, also where that of the browser is off by %i hour',
+    async (hours) => {
+      const context = await heddle.context()
+      await context.addInitScript((shift) => {
+        const Right = Date
+        const now = () => Right.now() + shift
+        const Wrong = new Proxy(Right, {
+          construct: (_, given) => (given.length === 0 ? new Right(now()) : Reflect.construct(Right, given)),
+          get: (_, name) => (name === 'now' ? now : Reflect.get(Right, name)),
+        })
+        Object.assign(window, { Date: Wrong })
+      }, hours * 3_600_000)
+      const page = await context.newPage()
+      await page.goto(`${heddle.url}/memory`)
+      const age = page.getByRole('listitem').filter({ hasText: 'tea is late' }).locator('time')
+      // It is some seconds old by now, and not an hour.
+      await expect.poll(() => age.textContent(), { timeout: 30_000 }).toMatch(/^\d+ s ago$/)
+      await context.close()
+    },
+  )
 })
 
 describe('another user', () => {
