@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 import type { Terminal } from './played-terminal.ts'
@@ -74,4 +76,14 @@ test('a dozen commands in a row leave nothing behind that the terminal warns of'
   }
   const { out, err } = await leave(terminal)
   expect(`${out}${err}`).not.toContain('MaxListeners')
+})
+
+test('an agent or a model that does not exist is refused before anything begins', async () => {
+  await heddle.run('init')
+  const model = 'provider: openai-compatible, baseURL: "http://127.0.0.1:9", model: tiny'
+  writeFileSync(join(heddle.home, 'heddle.yaml'), `models:\n  main: { ${model} }\n`)
+  const refusal = expect.stringContaining('there is no agent "@planner"')
+  expect(await heddle.run('chat', '@planner')).toMatchObject({ code: 2, err: refusal })
+  expect(await heddle.run('chat', '-m', 'mian')).toMatchObject({ code: 1, err: expect.stringContaining('mean main?') })
+  expect(await heddle.json('chat')).toMatchObject({ ok: false, error: { code: 'misuse' } })
 })
