@@ -390,6 +390,8 @@ export class Simulation {
 /** Refusals that people may meet. */
 const answersToo = [
   ...['not_finished', 'nothing_to_retry', 'already_answered', 'run_ended', 'task_status', 'plan_cancelled'],
+  // A retry of a sub-agent's run whose transcript is gone.
+  'session_removed',
 ]
 
 // As PostgreSQL's store has it.
