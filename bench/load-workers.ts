@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import pg from 'pg'
@@ -7,15 +8,17 @@ import { type Figure, figure, median, missing, shown } from './figures.ts'
 import { openHome } from './home.ts'
 import { startProgram } from './programs/start-program.ts'
 import { folder, type Scratch } from './scratch.ts'
+import { serverTime } from './server-time.ts'
 import { conversation, zeroLatencyModel } from './zero-latency.ts'
 
 const workers = 4
 const connections = 10
-const turns = 800
+/** As many as the bare programs execute: code that has run only a few hundred times takes twice the time. */
+const turns = 2000
 /** Ends before these are not counted: workers come one after the other and are cold. */
-const warmUp = 200
+const warmUp = 400
 const rounds = 3
-const bareTurns = 4000
+const bareTurns = turns
 const name = `turns of ${workers} worker processes on one PostgreSQL / those of bare programs`
 const goal = { atLeast: 0.6 }
 
@@ -24,24 +27,36 @@ export async function measureWorkers(scratch: Scratch): Promise<Figure> {
   scratch.say(`${workers} worker processes on one PostgreSQL`)
   const server = await startPostgres(undefined, 'durable').catch((error: Error) => error)
   if (server instanceof Error) return missing(name, 'ratio', goal, `no PostgreSQL could be started: ${server.message}`)
-  const found = { ratios: [] as number[], ours: [] as number[], ceiling: [] as number[] }
+  const found = { ours: [] as Pace[], ceiling: [] as Pace[] }
   try {
     for (let round = 0; round < rounds; round++) {
-      const ceiling = await bareTurnsPerSecond(server.url)
-      const ours = await turnsPerSecond(scratch, `${server.url}?schema=load_${round}`, round)
-      found.ceiling.push(ceiling)
-      found.ours.push(ours)
-      found.ratios.push(ours / ceiling)
+      found.ceiling.push(await paceOfBare(server.url))
+      found.ours.push(await paceOf(scratch, server.url, round))
     }
   } finally {
     await server.stop()
   }
-  const sides = `${shown(median(found.ours))} / ${shown(median(found.ceiling))} turns a second`
+  const ratios = found.ours.map(({ perSecond }, round) => perSecond / (found.ceiling[round]?.perSecond ?? Number.NaN))
+  const middle = (paces: Pace[], part: keyof Pace) => median(paces.map((pace) => pace[part]))
+  const sides = `${shown(middle(found.ours, 'perSecond'))} / ${shown(middle(found.ceiling, 'perSecond'))} turns a second`
+  // Where all processors are busy no turn is quicker than the time that it takes of them.
+  const timeOf = (paces: Pace[]) =>
+    `${shown(middle(paces, 'programsMs'))} in the programs and ${shown(middle(paces, 'serverMs'))} in the server`
+  const whole = (paces: Pace[]) => middle(paces, 'programsMs') + middle(paces, 'serverMs')
+  const most = shown(whole(found.ceiling) / whole(found.ours))
+  const time = `processor time in ms for a turn: ${timeOf(found.ours)} / ${timeOf(found.ceiling)}, so that the ratio is about ${most} where ${availableParallelism()} processors are all that there is`
   const how = `the ceiling: as many processes with ${connections} connections each, the same two commits with fsync and rows like ours in 16 statements, which decide nothing`
-  return figure(name, 'ratio', goal, found.ratios, `${sides}; ${how}; ${turns} queued turns, ${rounds} rounds`)
+  return figure(name, 'ratio', goal, ratios, `${sides}; ${time}; ${how}; ${turns} queued turns, ${rounds} rounds`)
 }
 
-async function bareTurnsPerSecond(url: string): Promise<number> {
+/** How quickly turns were ended, and what each took of the processors. */
+interface Pace {
+  perSecond: number
+  programsMs: number
+  serverMs: number
+}
+
+async function paceOfBare(url: string): Promise<Pace> {
   const admin = new pg.Client(url)
   await admin.connect()
   await admin.query(bareSchema)
@@ -52,15 +67,21 @@ async function bareTurnsPerSecond(url: string): Promise<number> {
   )
   const words = [url, String(connections), conversation.answer]
   const programs = await Promise.all(Array.from({ length: workers }, () => startProgram('bare-worker', words)))
+  const before = await serverTime(url)
   const ends = programs.map(async (program) => {
     program.stdin?.write('go\n')
     const [said] = await once(program.stdout ?? program, 'data')
     program.stdin?.end()
-    return JSON.parse(said) as { ended: number; ms: number }
+    return JSON.parse(said) as { ended: number; ms: number; cpuMs: number }
   })
   const all = await Promise.all(ends)
+  const serverMs = ((await serverTime(url)) - before) / bareTurns
   await admin.end()
-  return (bareTurns / Math.max(...all.map(({ ms }) => ms))) * 1000
+  return {
+    perSecond: (bareTurns / Math.max(...all.map(({ ms }) => ms))) * 1000,
+    programsMs: all.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / bareTurns,
+    serverMs,
+  }
 }
 
 const bareSchema = `
@@ -78,7 +99,8 @@ const bareSchema = `
   CREATE TABLE bare_events (seq bigserial PRIMARY KEY, kind text, subject text, json text)`
 
 /** Everything is queued before the first worker starts. */
-async function turnsPerSecond(scratch: Scratch, database: string, round: number): Promise<number> {
+async function paceOf(scratch: Scratch, url: string, round: number): Promise<Pace> {
+  const database = `${url}?schema=load_${round}`
   const homeOf = (who: string | number) => join(scratch.directory, `load-${round}-${who}`)
   const app = await openHome({ home: homeOf('asks'), database, model: zeroLatencyModel() })
   const labels = Array.from({ length: turns }, (_, number) => `session-${number}`)
@@ -94,13 +116,22 @@ async function turnsPerSecond(scratch: Scratch, database: string, round: number)
     }
     return times
   })()
+  const before = await serverTime(url)
   const running = await Promise.all(
     Array.from({ length: workers }, (_, number) => startProgram('worker', [homeOf(number), database])),
   )
   const times = await ends
+  const serverMs = ((await serverTime(url)) - before) / turns
   over.abort()
-  for (const worker of running) worker.stdin?.end()
-  await Promise.all(running.map((worker) => once(worker, 'exit')))
+  const taken = running.map(async (worker) => {
+    worker.stdin?.end()
+    const ended = once(worker, 'exit')
+    const [said] = await once(worker.stdout ?? worker, 'data')
+    await ended
+    return (JSON.parse(said) as { cpuMs: number }).cpuMs
+  })
+  const programsMs = (await Promise.all(taken)).reduce((sum, ms) => sum + ms, 0) / turns
   await app.close()
-  return ((turns - warmUp) / ((times.at(-1) ?? 0) - (times[warmUp - 1] ?? 0))) * 1000
+  const perSecond = ((turns - warmUp) / ((times.at(-1) ?? 0) - (times[warmUp - 1] ?? 0))) * 1000
+  return { perSecond, programsMs, serverMs }
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { chooseCycles, secondKills, singleKills, soonerKill } from '../test/crash/choice.ts'
+import { chooseCycles, cycleNamed, secondKills, singleKills, soonerKill } from '../test/crash/choice.ts'
 import { type Cycle, type CycleResult, type Mode, modes } from '../test/crash/cycle.ts'
 import { type Ground, layGround } from '../test/crash/fixture.ts'
 import { type Figures, Lanes } from '../test/crash/lanes.ts'
@@ -13,6 +13,8 @@ const usage = `npm run crash -- [options]
   --mode MODE       ${modes.join(', ')}
   --database NAME   sqlite, postgres
   --cycles N        so many kills on each database, at every point first; a fifth of them again during the recovery
+  --cycle NAME      only this cycle, as the output names it: 'plain on sqlite, alone: settle.before_commit#1'
+  --times N         plays that cycle so many times
   --minutes N       begins nothing more after so many on each database
   --lanes N         cycles side by side
   --json            figures as JSON`
@@ -22,6 +24,8 @@ const { values } = parseArgs({
     mode: { type: 'string', multiple: true },
     database: { type: 'string' },
     cycles: { type: 'string' },
+    cycle: { type: 'string' },
+    times: { type: 'string', default: '1' },
     minutes: { type: 'string' },
     lanes: { type: 'string' },
     json: { type: 'boolean', default: false },
@@ -36,8 +40,11 @@ const leastShare = 0.75
 
 const chosen = crashScenarios.filter((name) => values.scenario?.includes(name) ?? true)
 const chosenModes = modes.filter((mode) => values.mode?.includes(mode) ?? true)
-const databases = (['sqlite', 'postgres'] as const).filter((name) => (values.database ?? name) === name)
-if (chosen.length === 0 || chosenModes.length === 0 || databases.length === 0) {
+const named = values.cycle === undefined ? undefined : cycleNamed(values.cycle)
+const database = named?.database ?? values.database
+const databases = (['sqlite', 'postgres'] as const).filter((name) => (database ?? name) === name)
+const isUnknown = values.cycle !== undefined && named === undefined
+if (isUnknown || chosen.length === 0 || chosenModes.length === 0 || databases.length === 0) {
   console.error(usage)
   process.exit(2)
 }
@@ -53,8 +60,9 @@ else for (const [name, found] of Object.entries(figures)) console.log(name, foun
 const found = Object.entries(figures)
 for (const [name, { cycles, cyclesKilled, neverHit, notPassed }] of found) {
   console.error(`${name}: ${cyclesKilled} of ${cycles} cycles killed where they were to be`)
+  if (named) continue
   if (neverHit.length > 0) console.error(`  points that were passed and never hit: ${neverHit.join(', ')}`)
-  if (notPassed.length > 0) console.error(`  points that no scenario passes: ${notPassed.join(', ')}`)
+  if (notPassed.length > 0) console.error(`  points that none of these scenarios passes: ${notPassed.join(', ')}`)
 }
 const isTooLittle = found.some(([, { cycles, cyclesKilled }]) => cyclesKilled < cycles * leastShare)
 if (isTooLittle) console.error(`too few cycles were killed: at least ${leastShare} of them must be`)
@@ -75,6 +83,11 @@ async function crashOn(name: keyof typeof defaultLanes, database: string): Promi
 
 async function crashEverywhere(ground: Ground, name: keyof typeof defaultLanes, database: string): Promise<void> {
   const lanes = new Lanes(ground, name, Number(values.lanes ?? defaultLanes[name]), Number(values.minutes ?? Infinity))
+  if (named) {
+    await lanes.run(Array.from({ length: Number(values.times) }, () => ({ ...named, database })))
+    figures[name] = lanes.figures(modes, [named.scenario])
+    return
+  }
   const undisturbed = (modes: Mode[]) =>
     modes.flatMap((mode) =>
       chosen

@@ -6,7 +6,7 @@ import { systemClock as clock, systemRandom as random } from '../../src/system.t
 
 // The ceiling for a worker: takes queued runs and ends them with the two commits and the rows that ours has, statement after
 // statement without waiting for the answers that it does not need. It decides nothing and recovers nothing. Prints how many
-// runs it ended.
+// runs it ended, and in which time.
 const [url = '', connections = '', answer = ''] = process.argv.slice(2)
 const newId = idSource(clock, random)
 const clients = await Promise.all(
@@ -20,13 +20,16 @@ process.stdout.write('ready\n')
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 await lines.next()
 const started = performance.now()
+const before = process.cpuUsage()
 let ended = 0
 await Promise.all(
   clients.map(async (client) => {
     while (await executeRun(client)) ended++
   }),
 )
-process.stdout.write(`${JSON.stringify({ ended, ms: performance.now() - started })}\n`)
+const ms = performance.now() - started
+const { user, system } = process.cpuUsage(before)
+process.stdout.write(`${JSON.stringify({ ended, ms, cpuMs: (user + system) / 1000 })}\n`)
 await Promise.all(clients.map((client) => client.end()))
 
 /** False when nothing is queued. */

@@ -47,6 +47,9 @@ const session = 'main'
 const overtaken = ['already_answered', 'changed_meanwhile', 'run_ended']
 const unheard = ['commit_unknown', 'database_unreachable', 'database_busy']
 const passes: Passes = {}
+/** After so long without a heartbeat a process gives its runs back, and others may take them. */
+const riskAfter = asked.leaseSeconds * 800
+let lastBeat = Number.POSITIVE_INFINITY
 // Whoever started us takes us along when it goes.
 process.on('disconnect', () => process.exit(1))
 const othersAreDone = new Promise((resolve) => process.once('message', resolve))
@@ -122,6 +125,7 @@ async function settings() {
       random: systemRandom,
       crash(point: CrashPoint) {
         passes[point] = (passes[point] ?? 0) + 1
+        if (point === 'owner.after_commit') tellOfSilence()
         dieAt(point)
         if (!point.startsWith('owner.') && --placesLeft === 0) die()
         stopAt(point)
@@ -223,6 +227,13 @@ async function quiet(): Promise<void> {
     (await app.outbox()).every(({ state }) => state !== 'queued' && state !== 'sending') &&
     (await isAtRest())
   while (!(await insist(isQuiet))) await systemClock.sleep(100)
+}
+
+/** A busy machine may keep a process from its heartbeat, which is as good a reason for another claim as a death. */
+function tellOfSilence(): void {
+  const now = systemClock.monotonic()
+  if (now - lastBeat > riskAfter) speak({ silentMs: Math.round(now - lastBeat) })
+  lastBeat = now
 }
 
 function log(): string {

@@ -34,6 +34,16 @@ describe.concurrent.each(databases)('a process that falls silent on %s', (name) 
     patience,
   )
 
+  test(
+    'F38: whose event loop stands still for longer than its lease, and that nobody takes for dead, claims its run again',
+    async () => {
+      const cycle: Cycle = { scenario: 'stall', database: database(), mode: 'alone', at: [], leaseSeconds: 2 }
+      const { claims, problems } = await runCycle(ground, cycle)
+      expect({ claims, problems }).toEqual({ claims: 2, problems: [] })
+    },
+    patience,
+  )
+
   /** It sleeps, another takes over and ends the run, it wakes; what the other left must be as it was. */
   async function sleeps(cycle: Pick<Cycle, 'scenario' | 'at' | 'leaseSeconds'>): Promise<void> {
     const { killed, claims, problems } = await runCycle(ground, { database: database(), mode: 'asleep', ...cycle })

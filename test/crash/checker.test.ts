@@ -29,7 +29,8 @@ const kills: Record<Family, string[]> = {
   access: ['access.after_commit#10'],
   jobs: ['fire.after_commit#1'],
   tree: ['import.after_commit#1'],
-  keep: ['restore.between_swap#1'],
+  // The second time there is no database of that name, and what was written before lies beside it.
+  keep: ['config.after_rename#1', 'restore.between_swap#1'],
 }
 /** The cycles whose turn it is; all of them in `npm run long`. */
 const played = inTurn(families, 2)

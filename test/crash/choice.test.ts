@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { chooseCycles, pointOf, secondKills, singleKills, soonerKill } from './choice.ts'
-import { type CycleResult, modes } from './cycle.ts'
+import { chooseCycles, cycleName, cycleNamed, pointOf, secondKills, singleKills, soonerKill } from './choice.ts'
+import { type Cycle, type CycleResult, modes } from './cycle.ts'
 import type { Passes } from './said.ts'
 
 const plain: Passes = { 'submit.before_commit': 1, 'submit.after_commit': 1, 'settle.before_commit': 40 }
@@ -42,5 +42,18 @@ test('second kills follow first ones that hit, at each place that the recovery p
   ]
   expect(secondKills([hit, missed]).map(({ at }) => at)).toEqual([
     ['settle.before_commit#1', 'recover.before_commit#1'],
+  ])
+})
+
+test('a cycle is played again by the name that the output gives it', () => {
+  const at = ['config.after_rename#1', 'restore.between_swap#1']
+  const cycle: Cycle = { scenario: 'keep', database: 'sqlite', mode: 'alone', at }
+  const undisturbed: Cycle = { scenario: 'join', database: 'postgres://user@server/base', mode: 'first', at: [] }
+  expect(cycleNamed(cycleName(cycle))).toEqual(cycle)
+  expect(cycleNamed(cycleName(undisturbed))).toEqual({ ...undisturbed, database: 'postgres' })
+  expect(['keep on sqlite', 'nothing on sqlite, alone: ', 'keep on sqlite, beside: '].map(cycleNamed)).toEqual([
+    undefined,
+    undefined,
+    undefined,
   ])
 })

@@ -1,7 +1,7 @@
-import type { Cycle, CycleResult, Mode } from './cycle.ts'
+import { type Cycle, type CycleResult, type Mode, modes } from './cycle.ts'
 import { mixed, oneOfEachFirst, placesOf, spread } from './places.ts'
 import type { Passes } from './said.ts'
-import { canPair } from './scenarios.ts'
+import { canPair, type ScenarioName, scenarios } from './scenarios.ts'
 
 /** Every place of undisturbed cycles at which a process can die, by each of these modes. */
 export function singleKills(undisturbed: CycleResult[], modes: readonly Mode[]): Cycle[] {
@@ -32,6 +32,24 @@ export function soonerKill({ cycle, killed }: CycleResult): Cycle | undefined {
   const sooner = Math.floor(Number(pass) / 2)
   if (killed === cycle.at.length || !(sooner > 0)) return undefined
   return { ...cycle, at: cycle.at.with(-1, `${point}#${sooner}`) }
+}
+
+/** What a cycle is called in the output of the loop, by which it can be played again. */
+export function cycleName({ scenario, database, mode, at }: Cycle): string {
+  return `${scenario} on ${database === 'sqlite' ? 'sqlite' : 'postgres'}, ${mode}: ${at.join(', then ')}`
+}
+
+/** The cycle of that name; its database is told by its kind. Undefined for a name that no cycle has. */
+export function cycleNamed(name: string): (Cycle & { database: 'sqlite' | 'postgres' }) | undefined {
+  const [, scenario = '', database = '', mode = '', places = ''] =
+    /^(\S+) on (sqlite|postgres), (\S+): *(.*)$/.exec(name) ?? []
+  if (!Object.hasOwn(scenarios, scenario) || !modes.some((each) => each === mode)) return undefined
+  return {
+    scenario: scenario as ScenarioName,
+    database: database as 'sqlite' | 'postgres',
+    mode: mode as Mode,
+    at: places === '' ? [] : places.split(', then '),
+  }
 }
 
 /** The point of a cycle's last kill. */

@@ -27,7 +27,7 @@ export interface Cycle {
   mode: Mode
   /** `point#n`. Alone: where the first process dies, then the ones that recover; the last recovery is left alone. */
   at: string[]
-  /** Where a process is known to be dead by its silence alone; short, but long enough for a busy machine. */
+  /** By default short where only silence tells that a process is dead, but long enough for a busy machine. */
   leaseSeconds?: number
 }
 
@@ -88,7 +88,7 @@ function isLockTold({ database, mode }: Cycle): boolean {
 }
 
 function leaseOf(cycle: Cycle): number {
-  return isLockTold(cycle) ? defaultLease : (cycle.leaseSeconds ?? shortLease)
+  return cycle.leaseSeconds ?? (isLockTold(cycle) ? defaultLease : shortLease)
 }
 
 async function alone(stage: Stage): Promise<Story> {

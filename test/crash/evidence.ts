@@ -40,6 +40,8 @@ export interface Evidence extends Moment {
   revoked: { revoked: number; isGood: boolean }[]
   /** Kills and sleeps. */
   silences: number
+  /** How often a living process had no heartbeat for nearly its lease. */
+  stalls: number
   /** Whether locks tell who is dead; otherwise only leases do, and a busy machine looks like death. */
   isLockTold: boolean
   /** Where they were asked for, `point#n`. */
@@ -124,6 +126,7 @@ export async function readEvidence(file: string): Promise<Evidence> {
     answers: given.said.filter((each: object) => 'key' in each),
     revoked: given.said.filter((each: object) => 'revoked' in each),
     silences: given.silences,
+    stalls: given.said.filter((each: object) => 'silentMs' in each).length,
     isLockTold: given.isLockTold,
     at: given.at,
     ends: given.ends,
@@ -148,12 +151,19 @@ export async function keepMoment(places: Places & { isAsleep: boolean }, file: s
 
 function rowsOfCopy(file: string, directory: string): Rows {
   const copies = mkdtempSync(join(directory, 'copy-'))
+  const there = existsSync(file) ? file : movedAside(file)
   for (const end of ['', '-wal'])
-    if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, join(copies, `heddle.db${end}`))
+    if (existsSync(`${there}${end}`)) copyFileSync(`${there}${end}`, join(copies, `heddle.db${end}`))
   const isThere = existsSync(join(copies, 'heddle.db'))
   const rows = isThere ? rowsOfFile(join(copies, 'heddle.db')) : noRows()
   rmSync(copies, { recursive: true })
   return rows
+}
+
+/** Between the two renames of a restore the database has another name, and must still have all that was written. */
+function movedAside(file: string): string {
+  const names = readdirSync(dirname(file)).filter((name) => /^heddle\.db\.before-restore-[\d_-]+$/.test(name))
+  return join(dirname(file), names.sort().at(-1) ?? 'heddle.db')
 }
 
 function rowsOfFile(file: string): Rows {

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { type CrashPoint, crashPoints } from '../../src/domain/crash-points.ts'
+import { cycleName } from './choice.ts'
 import { type Cycle, type CycleResult, runCycle } from './cycle.ts'
 import type { Ground } from './fixture.ts'
 
@@ -28,9 +29,12 @@ export interface Figures {
   perPoint: Record<string, number>
   /** Points that a process passed, and none was killed or stopped at. */
   neverHit: CrashPoint[]
-  /** Points that no process passed. */
+  /** Points that no process passed, without those that this database does not have. */
   notPassed: CrashPoint[]
 }
+
+/** A restore on a server is one transaction: there is no moment between two renames. */
+const onlyOnSqlite: readonly CrashPoint[] = ['restore.between_swap']
 
 /** Runs cycles side by side, tells how it goes, and keeps what came of them. */
 export class Lanes {
@@ -94,7 +98,12 @@ export class Lanes {
       perScenario: per(scenarios, ({ scenario }) => scenario),
       perPoint: hit,
       neverHit: crashPoints.filter((point) => passed.has(point) && !Object.hasOwn(hit, point)),
-      notPassed: crashPoints.filter((point) => !passed.has(point) && !Object.hasOwn(hit, point)),
+      notPassed: crashPoints.filter(
+        (point) =>
+          !passed.has(point) &&
+          !Object.hasOwn(hit, point) &&
+          (this.#name === 'sqlite' || !onlyOnSqlite.includes(point)),
+      ),
     }
   }
 
@@ -115,8 +124,10 @@ export class Lanes {
   }
 
   #complain({ cycle, problems }: CycleResult): void {
-    process.stderr.write(`${cycle.scenario} on ${this.#name}, ${cycle.mode}: ${cycle.at.join(', then ')}\n`)
+    const name = cycleName(cycle)
+    process.stderr.write(`${name}\n`)
     for (const problem of problems) process.stderr.write(`  ${problem}\n`)
+    process.stderr.write(`  again: npm run crash -- --cycle '${name}' --times 20\n`)
   }
 }
 

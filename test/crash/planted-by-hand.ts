@@ -38,4 +38,11 @@ export const plantedByHand: typeof planted = [
     /setting .* 0 times/,
     { said: (all) => all.push({ kept: 'setting', name: 'retention.eventDays: 32' }) },
   ],
+  [
+    'I2',
+    'a turn that is not in the database which a restore has moved aside',
+    'keep',
+    /turns lost was written, and is now undefined \(moment 1\)/,
+    { moment: ({ rows }) => void rows.turns.push({ ...rows.turns[0], id: 'lost' }) },
+  ],
 ]

@@ -15,6 +15,8 @@ export type Said =
   /** A token that was revoked, and whether it was good after that. */
   | { revoked: number; isGood: boolean }
   | { trouble: string }
+  /** It lived, and had no heartbeat for so long that its runs may have been given back. */
+  | { silentMs: number }
   | { ready: true }
   | { stopping: true }
   | { stalling: true }

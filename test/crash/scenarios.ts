@@ -344,7 +344,8 @@ export const scenarios = {
       await house.configure('retention.eventDays', '31')
       await house.backUpAndRestore()
     },
-    first: (me) => me.ask('question after a restore'),
+    first: askAfterRestore,
+    again: askAfterRestore,
   },
 
   stall: {
@@ -376,6 +377,10 @@ async function tendTree(me: Person): Promise<void> {
   await me.approveAll()
   await me.undoAll()
   await me.findByMeaning(memory)
+}
+
+function askAfterRestore(me: Person): Promise<void> {
+  return me.ask('question after a restore')
 }
 
 function scheduleJob(me: Person): Promise<void> {

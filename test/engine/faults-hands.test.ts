@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { WriteArea } from '../../src/domain/crash-points.ts'
-import { HeddleError } from '../../src/domain/errors.ts'
+import { StorageFailure } from '../../src/domain/errors.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { startWorker } from '../../src/engine/run/worker/worker.ts'
 import { gate } from '../../src/models/gate.ts'
@@ -13,7 +13,7 @@ import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 
 const never = new AbortController().signal
-const lost = new HeddleError('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })
+const lost = new StorageFailure('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })
 // What a process forgot it finds when it sweeps: that shall not take a second here.
 const hurried = hurriedClock(10_000)
 
@@ -66,6 +66,33 @@ describe.each(databases)('what a process has in hand on %s', (database) => {
       await allEnded()
     },
   )
+
+  test('F05 is not taken from its next claim by giving it back again, when nobody heard that it was given back', async () => {
+    const thinking = gate()
+    const model = scriptedModel((_, n) => ({ text: `${n}`, ...(n === 2 && { gate: thinking }) }))
+    under = await newEngine(database, model, { clock: hurried })
+    const releasedAgain = Promise.withResolvers<void>()
+    const { store } = under.runtime
+    let releases = 0
+    let settles = 0
+    const write: Store['write'] = async (area, body) => {
+      if (area === 'settle' && ++settles === 1) throw lost
+      const written = await store.write(area, body)
+      if (area !== 'recover') return written
+      if (++releases === 1) throw lost
+      releasedAgain.resolve()
+      return written
+    }
+    under.engine.store = { ...store, write }
+    await under.work()
+    const { runId } = await under.say('one')
+    await thinking.reached
+    await releasedAgain.promise
+    thinking.open()
+    await allEnded()
+    expect(await store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({ state: 'completed', epoch: 2 })
+    expect(model.requests).toHaveLength(2)
+  })
 
   test('F05 is not begun any more when it was taken over before the process heard that it had it', async () => {
     const clock = manualClock()

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Model } from '../../src/domain/model.ts'
-import { claimNext } from '../../src/engine/run/claim.ts'
 import { listRuns } from '../../src/engine/views/runs.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -12,6 +11,7 @@ import { manualClock } from '../../src/testing.ts'
 import { isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
+import { claimNext } from './claim-next.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 
 const patience = { timeout: 600_000 }

@@ -1,14 +1,16 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Lane } from '../../src/domain/run.ts'
-import { claimNext } from '../../src/engine/run/claim.ts'
-import { countClaimable, freeSlots } from '../../src/engine/run/lanes.ts'
+import { freeSlots } from '../../src/engine/run/lanes.ts'
+import { nextRuns } from '../../src/engine/run/queue-order.ts'
 import { whenQuiet } from '../../src/engine/run/request.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'
+import { viewOfClaimant } from '../../src/store/rows/queue.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Reading } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { claimNext } from './claim-next.ts'
 import { newEngine, type TestEngine, testLimits } from './engine.ts'
 import { family } from './family.ts'
 import { newOffice } from './test-team.ts'
@@ -20,13 +22,19 @@ describe.each(databases)('lanes on %s', (database) => {
     await under.remove()
   })
 
-  /** Claims as a process that runs nothing, so that every slot stays taken. */
+  /** Claims as a process that runs nothing, so that every slot stays taken; one by one, and those that a batch would take. */
   const claims = async (count: number) => {
     const { engine, runtime } = under
     const owner = { id: engine.newId(), pid: process.pid, startedAt: 0, beatAt: engine.clock.monotonic() }
     await runtime.store.write('owner', (tx) => insertOwner(tx, owner))
+    const { limits } = engine
+    const together = await runtime.store.write('claim', async (tx) => {
+      const { running = [] } = (await viewOfClaimant(tx, owner.id)) ?? {}
+      return nextRuns(tx, { limits, running, most: count })
+    })
     const claimed = []
     for (let n = 0; n < count; n++) claimed.push((await claimNext(engine, { ownerId: owner.id }))?.run)
+    expect(together.map(({ id }) => id)).toEqual(claimed.flatMap((run) => run?.id ?? []))
     return claimed
   }
 
@@ -151,15 +159,5 @@ describe('free slots', () => {
     expect(freeSlots(limits, running({ agents: 1, main: 2 }), 'agents')).toBe(1)
     expect(freeSlots(limits, running({ agents: 1, main: 3 }), 'background')).toBe(2)
     expect(freeSlots(limits, running({ background: 2 }), 'main')).toBe(4)
-  })
-
-  test.each<[number, Partial<Record<Lane, number>>, Lane[]]>([
-    [3, {}, ['agents', 'agents', 'agents', 'agents']],
-    [4, {}, ['agents', 'agents', 'agents', 'main', 'main']],
-    [1, { agents: 3 }, ['agents', 'agents']],
-    [0, { agents: 3, main: 1, background: 2 }, ['main']],
-    [1, { agents: 3, main: 1 }, ['main', 'background']],
-  ])('make %i claims worth a try', (count, at, queued) => {
-    expect(countClaimable(limits, running(at), queued)).toBe(count)
   })
 })

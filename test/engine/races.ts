@@ -1,5 +1,4 @@
 import type { WriteArea } from '../../src/domain/crash-points.ts'
-import { claimNext } from '../../src/engine/run/claim.ts'
 import type { ClaimedRun } from '../../src/engine/run/claimed-run.ts'
 import type { Engine } from '../../src/engine/runtime.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
@@ -8,6 +7,7 @@ import { connectPool } from '../../src/store/postgres/store.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context } from '../setup/store-context.ts'
+import { claimNext } from './claim-next.ts'
 import type { TestEngine } from './engine.ts'
 
 const never = new AbortController().signal

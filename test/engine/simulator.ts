@@ -15,7 +15,6 @@ import { startWorker, type Worker } from '../../src/engine/run/worker/worker.ts'
 import type { Engine, Limits } from '../../src/engine/runtime.ts'
 import { openApprovals } from '../../src/store/rows/approvals.ts'
 import { listPlans } from '../../src/store/rows/plans.ts'
-import { countRunning } from '../../src/store/rows/queue.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import type { OwnerLocks } from '../../src/store/sqlite/owner-locks.ts'
@@ -332,7 +331,8 @@ export class Simulation {
 
   async #checkLimits(area: string): Promise<void> {
     if (area !== 'claim' && area !== 'submit' && area !== 'settle' && area !== 'step') return
-    const running = await this.schedule.really(() => this.look(countRunning))
+    const runs = await this.schedule.really(() => this.look((rows) => runsOf(rows, { state: 'running' })))
+    const running = runs.map(({ lane, rootRunId }) => ({ lane, rootRunId, count: 1, suspects: 0 }))
     const crowded = lanes.filter((lane) => freeSlots(this.limits, running, lane) < 0)
     if (crowded.length > 0) this.troubles.push(`too many run at once: ${JSON.stringify(running)}`)
   }
@@ -390,6 +390,8 @@ export class Simulation {
 /** Refusals that people may meet. */
 const answersToo = [
   ...['not_finished', 'nothing_to_retry', 'already_answered', 'run_ended', 'task_status', 'plan_cancelled'],
+  // A retry of a sub-agent's run whose transcript is gone.
+  'session_removed',
 ]
 
 // As PostgreSQL's store has it.

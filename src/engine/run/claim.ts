@@ -1,21 +1,13 @@
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Model, recordedName } from '../../domain/model.ts'
-import { lanes, type Run, setRunOptions } from '../../domain/run.ts'
+import { type Run, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItems, itemsOfRun, unbindItems } from '../../store/rows/inbox.ts'
-import {
-  type ClaimView,
-  firstQueued,
-  type QueueFilter,
-  type RunningRuns,
-  takeClaimLock,
-  tryClaimLock,
-  viewOfClaimant,
-} from '../../store/rows/queue.ts'
-import { assignRun, findRun, relockRun } from '../../store/rows/runs.ts'
-import { lockSession } from '../../store/rows/sessions.ts'
+import { type ClaimView, takeClaimLock, tryClaimLock, viewOfClaimant } from '../../store/rows/queue.ts'
+import { assignRun, findRun, relockFreeRuns, relockRun } from '../../store/rows/runs.ts'
+import { lockFreeSessions, lockSession } from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
 import { promptText } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
@@ -28,19 +20,29 @@ import { reserve, type SpentBefore, tryLockPool } from './budget.ts'
 import type { CallingRun } from './calls/calling-run.ts'
 import type { Actor, Claimant, ClaimedRun } from './claimed-run.ts'
 import { contextBytes } from './context/context.ts'
-import { freeSlots, runningShare } from './lanes.ts'
+import { freeSlots } from './lanes.ts'
+import { nextRuns } from './queue-order.ts'
 
-/** Claims the next run (`bestQueued`). Undefined if no run is claimable or no slot is free. */
-export async function claimNext(engine: Engine, claimant: Claimant): Promise<ClaimedRun | undefined> {
+/**
+ * Claims the next runs (`nextRuns`) in one transaction: as many as slots are free, but at most this worker's share of all
+ * slots, so that the others get theirs. None if no run is claimable or no slot is free.
+ */
+export async function claimRuns(engine: Engine, claimant: Claimant, most: number): Promise<ClaimedRun[]> {
+  const { store, limits } = engine
   for (;;) {
-    const claimed = await engine.store.write('claim', async (tx) => {
-      await takeClaimLock(tx)
-      const view = await viewOfClaimant(tx, claimant.ownerId)
+    const claimed = await store.write('claim', async (tx) => {
+      const [, view] = await Promise.all([takeClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
       // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
-      const best = view && view.queued > 0 ? await bestQueued(tx, engine, claimant, view) : undefined
-      if (!best) return undefined
-      const session = best.sessionId === null ? undefined : await lockSession(tx, best.sessionId)
-      return (session && (await claimRun(tx, engine, best, { session, ...claimant }))) ?? 'gone'
+      if (!view || view.queued === 0) return []
+      const share = Math.max(1, Math.ceil(limits.maxRunning / view.owners))
+      const { running } = view
+      const chosen = await nextRuns(tx, {
+        ...{ limits, running, sessionId: claimant.sessionId },
+        most: Math.min(most, share),
+      })
+      if (chosen.length === 0) return []
+      const held = await holdRuns(tx, chosen)
+      return held.length === 0 ? 'gone' : claimHeld(tx, engine, held, claimant)
     })
     // Cancelled between read and lock: choose again.
     if (claimed !== 'gone') return claimed
@@ -60,11 +62,14 @@ export async function claimAtOnce(
   const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
   if (!isLocked || !view) return { isQueueEmpty: false }
   if (view.queued === 0) return { isQueueEmpty: true }
-  const isOnly = queued !== undefined && view.queued === 1 && claimant.sessionId === undefined
-  const best = await bestQueued(tx, engine, claimant, { ...view, ...(isOnly && { only: queued }) })
+  const best = await bestQueued(tx, engine, claimant, { ...view, made: queued })
   const session = best && sessions.find(({ id }) => id === best.sessionId)
-  const isNew = best !== undefined && best.id === queued?.id
-  const claimed = session && (await claimRun(tx, engine, best, { session, isNew, ...claimant }))
+  if (!session) return { isQueueEmpty: false }
+  const isNew = best.id === queued?.id
+  const mayReserve = await tryLockPool(tx, best)
+  const run = isNew ? best : await relockRun(tx, best)
+  if (run?.state !== 'queued') return { isQueueEmpty: false }
+  const [claimed] = await claimHeld(tx, engine, [{ run, session, mayReserve }], claimant)
   return { isQueueEmpty: false, ...(claimed && { claimed }) }
 }
 
@@ -81,61 +86,81 @@ interface ClaimLook {
   isQueueEmpty: boolean
 }
 
-/**
- * Chooses the next run; the only place for order and limits. Lanes that are full are skipped. Then the highest priority
- * counts, then the request with the fewest running runs in its lane, then the one that has waited longest. The claim lock
- * must be held. `only` is the one run that is queued, if it is known.
- */
+/** The next run; `made` is the one that the transaction has queued itself. */
 async function bestQueued(
   tx: Tx,
   { limits }: Engine,
   { sessionId }: Claimant,
-  { running, only }: ClaimView & { only?: Run },
+  { running, queued, made }: ClaimView & { made: Run | undefined },
 ): Promise<Run | undefined> {
-  const full = lanes.filter((lane) => freeSlots(limits, running, lane) <= 0)
-  if (full.length === lanes.length) return undefined
-  if (only) return full.includes(only.lane) ? undefined : only
-  const filter: QueueFilter = {
-    ...(sessionId !== undefined && { sessionId }),
-    skipLanes: full,
-    // A run that crashed its process may do so again: such runs execute one at a time.
-    skipSuspects: running.some(({ suspects }) => suspects > 0),
-  }
-  const first = await firstQueued(tx, filter)
-  return first && fairest(tx, first, filter, running)
+  // What is known to be the only one need not be read.
+  if (made && queued === 1 && sessionId === undefined)
+    return freeSlots(limits, running, made.lane) > 0 ? made : undefined
+  const [best] = await nextRuns(tx, { limits, running, sessionId, most: 1 })
+  return best
 }
 
-/** Of the runs with the priority of the first one, that of the request with the fewest running runs in its lane. */
-async function fairest(tx: Tx, first: Run, filter: QueueFilter, running: RunningRuns[]): Promise<Run> {
-  const share = runningShare(running, first)
-  if (share === 0) return first
-  const busier = running.filter(({ count }) => count >= share)
-  const other = await firstQueued(tx, { ...filter, priority: first.options.priority ?? 0, skipRequests: busier })
-  return other ? fairest(tx, other, filter, running) : first
+/** A run whose row, and whose session's, this transaction holds. */
+interface HeldRun {
+  run: Run
+  session: Session
+  /** Whether it holds the budget of its request, too. */
+  mayReserve: boolean
 }
 
-async function claimRun(
+/**
+ * Locks chosen runs with their sessions, as far as they are still queued. Only the first may wait for others: a transaction that
+ * waited for one row while it holds another could meet one that waits the other way round. What others hold now is left for the
+ * next look.
+ */
+async function holdRuns(tx: Tx, [first, ...others]: Run[]): Promise<HeldRun[]> {
+  if (!first) return []
+  const idsOf = (runs: Run[]) => runs.flatMap(({ sessionId }) => sessionId ?? [])
+  const found = await Promise.all([
+    ...idsOf([first]).map((id) => lockSession(tx, id)),
+    ...(others.length > 0 ? [lockFreeSessions(tx, idsOf(others))] : []),
+  ])
+  const sessions = new Map(found.flat().flatMap((session) => (session ? [[session.id, session]] : [])))
+  const sessionOf = ({ sessionId }: Run) => sessions.get(sessionId ?? '')
+  const free = others.filter(sessionOf)
+  const runs = [first, ...free]
+  const [mayReserve, firstNow, freeNow] = await Promise.all([
+    // A claim blocks all other claims, so it must not wait for a lock on a busy request's budget.
+    Promise.all(runs.map((run) => tryLockPool(tx, run))),
+    relockRun(tx, first),
+    free.length > 0 ? relockFreeRuns(tx, free) : [],
+  ])
+  return runs.flatMap((each, at) => {
+    const run = [firstNow, ...freeNow].find((now) => now?.id === each.id)
+    const session = sessionOf(each)
+    return session && run?.state === 'queued' ? { run, session, mayReserve: mayReserve[at] === true } : []
+  })
+}
+
+/** Claims runs that the transaction holds, one after the other: each reserves from what the others have left. */
+async function claimHeld(
   tx: Tx,
   engine: Engine,
-  candidate: Run,
-  { session, ownerId, isNew = false }: { session: Session; ownerId: string; isNew?: boolean },
-): Promise<ClaimedRun | undefined> {
-  // A claim blocks all other claims, so it must not wait for a lock on a busy request's budget.
-  const mayReserve = await tryLockPool(tx, candidate)
-  const run = isNew ? candidate : await relockRun(tx, candidate)
-  if (run?.state !== 'queued') return undefined
-  const [bound, found, threadPrompt, head] = await Promise.all([
-    // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
-    run.epoch === 0 ? bindItems(tx, run, session.id) : itemsOfRun(tx, run.id),
-    readActor(tx, engine, { run, session }),
-    readThreadPrompt(tx, session),
-    session.headTurnId === null ? undefined : findThread(tx, session.headTurnId),
-  ])
-  const items = await deferUnrelatedResults(tx, run, bound)
-  const claimed = await takeRun(tx, engine, withRunOptions(run, items), {
-    ...{ session, ownerId, items, found, head, threadPrompt, mayReserve },
+  held: readonly HeldRun[],
+  { ownerId }: Claimant,
+): Promise<ClaimedRun[]> {
+  const read = held.map(async ({ run, session, mayReserve }) => {
+    const [bound, found, threadPrompt, head] = await Promise.all([
+      // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
+      run.epoch === 0 ? bindItems(tx, run, session.id) : itemsOfRun(tx, run.id),
+      readActor(tx, engine, { run, session }),
+      readThreadPrompt(tx, session),
+      session.headTurnId === null ? undefined : findThread(tx, session.headTurnId),
+    ])
+    return { run, session, mayReserve, bound, found, threadPrompt, head }
   })
-  await assignRun(tx, claimed.run, ownerId)
+  const claimed: ClaimedRun[] = []
+  for (const { run, bound, ...facts } of await Promise.all(read)) {
+    const items = await deferUnrelatedResults(tx, run, bound)
+    const taken = await takeRun(tx, engine, withRunOptions(run, items), { ...facts, ownerId, items })
+    await assignRun(tx, taken.run, ownerId)
+    claimed.push(taken)
+  }
   return claimed
 }
 
@@ -174,7 +199,7 @@ async function takeRun(tx: Tx, engine: Engine, asked: Run, facts: ClaimFacts): P
 
 /**
  * Claims new children of a run, whose rows are not stored yet, as far as slots are free. None if another run is queued: which
- * of them is next is decided by `bestQueued`.
+ * of them is next is decided by `nextRuns`.
  */
 export async function claimChildren(
   tx: Tx,

@@ -18,11 +18,6 @@ export async function tryClaimLock(tx: Tx): Promise<boolean> {
   return tx.dialect.hasOneWriter || (await tx.first(claimLockIfFree({})))?.held === 1
 }
 
-/** Lanes of the queued runs, of at most `limit` runs; takes no lock. */
-export async function queuedLanes(rows: Reading, limit: number): Promise<Lane[]> {
-  return (await rows.all(someQueued({ limit }))).map(({ lane }) => lane)
-}
-
 /** Running runs of one request in one lane. */
 export interface RunningRuns {
   lane: Lane
@@ -32,16 +27,13 @@ export interface RunningRuns {
   suspects: number
 }
 
-/** Counts running runs by lane and request. */
-export async function countRunning(rows: Reading): Promise<RunningRuns[]> {
-  return (await rows.all(running({}))).map(runningFrom)
-}
-
 /** What an owner sees before it claims. */
 export interface ClaimView {
   running: RunningRuns[]
   /** Queued runs; more than two count as two. */
   queued: number
+  /** Registered owners, this one included. */
+  owners: number
 }
 
 /**
@@ -52,7 +44,7 @@ export async function viewOfClaimant(rows: Reading, ownerId: string): Promise<Cl
   const found = await rows.all(claimView({ ownerId }))
   if (found.length === 0) return undefined
   const running = found.flatMap((row) => (row.lane === null ? [] : runningFrom(row as RunningRow)))
-  return { running, queued: Number(found[0]?.queued) }
+  return { running, queued: Number(found[0]?.queued), owners: Number(found[0]?.owners) }
 }
 
 interface RunningRow {
@@ -71,6 +63,8 @@ export interface QueueFilter {
   skipLanes: readonly Lane[]
   /** Skips runs that crashed an owner. */
   skipSuspects: boolean
+  /** Skips runs that are chosen already. */
+  skipRuns: readonly Pick<Run, 'id'>[]
   /** Only work of this session: its own runs, all runs of its requests, and its folder's narratives. */
   sessionId?: string
   /** Only runs of this priority. */
@@ -79,10 +73,9 @@ export interface QueueFilter {
   skipRequests?: readonly Pick<RunningRuns, 'lane' | 'rootRunId'>[]
 }
 
-/** Next run to claim: by priority, then by the request's time, then by its own. */
-export async function firstQueued(rows: Reading, filter: QueueFilter): Promise<Run | undefined> {
-  const row = await rows.first(queued(rows.build, filter))
-  return row && runFrom(row)
+/** Next runs to claim: by priority, then by the request's time, then by its own. */
+export async function queuedRuns(rows: Reading, filter: QueueFilter, limit: number): Promise<Run[]> {
+  return (await rows.all(queued(rows.build, filter, limit))).map(runFrom)
 }
 
 /**
@@ -150,11 +143,11 @@ const late = statement((db, arg: { now: number }) =>
 )
 
 /** Lanes to skip, as many as there are lanes, so that the statement is always the same. */
-type QueueArg = Record<Lane, string> & { suspects: number }
+type QueueArg = Record<Lane, string> & { suspects: number; limit: number }
 
-function queueArg({ skipLanes, skipSuspects }: QueueFilter): QueueArg {
+function queueArg({ skipLanes, skipSuspects }: QueueFilter, limit: number): QueueArg {
   const skipped = Object.fromEntries(lanes.map((lane) => [lane, skipLanes.includes(lane) ? lane : '']))
-  return { ...(skipped as Record<Lane, string>), suspects: skipSuspects ? 0 : 1 }
+  return { ...(skipped as Record<Lane, string>), suspects: skipSuspects ? 0 : 1, limit }
 }
 
 const inOrder = (db: Builder, arg: QueueArg) =>
@@ -168,16 +161,17 @@ const inOrder = (db: Builder, arg: QueueArg) =>
     .orderBy('requested_at')
     .orderBy('created_at')
     .orderBy('id')
-    .limit(sql.lit(1))
+    .limit(arg.limit)
 
-function queued(db: Builder, filter: QueueFilter): Query<RunRow> {
-  const { sessionId, priority, skipRequests } = filter
-  const arg = queueArg(filter)
+function queued(db: Builder, filter: QueueFilter, limit: number): Query<RunRow> {
+  const { sessionId, priority, skipRequests, skipRuns } = filter
+  const arg = queueArg(filter, limit)
   const work = sessionId === undefined ? undefined : { sessionId }
-  if (priority === undefined && skipRequests === undefined)
+  if (priority === undefined && skipRequests === undefined && skipRuns.length === 0)
     return work ? firstOfSession({ ...arg, ...work }) : first(arg)
   let query = inOrder(db, arg)
   if (work) query = query.where(isWorkOf(work))
+  for (const { id } of skipRuns) query = query.where('id', '<>', id)
   if (priority !== undefined) query = query.where('priority', '=', priority)
   for (const { lane, rootRunId } of skipRequests ?? [])
     query = query.where(({ not, and }) => not(and({ lane, root_run_id: rootRunId })))
@@ -218,10 +212,6 @@ const isWorkOf =
       ]),
     ])
 
-const someQueued = statement((db, arg: { limit: number }) =>
-  db.selectFrom('runs').select('lane').where('state', '=', sql.lit('queued')).limit(arg.limit),
-)
-
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))
 const claimLockIfFree = statement((db, _arg: object, dialect) => raw<{ held: number }>(db, dialect.tryClaimLock))
 
@@ -229,12 +219,11 @@ const runningByRequest = sql`
   SELECT lane, root_run_id, count(*) AS count, sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END) AS suspects
   FROM runs WHERE owner_id IS NOT NULL GROUP BY lane, root_run_id`
 
-const running = statement((db, _arg: object) => raw<RunningRow>(db, runningByRequest))
-
 const claimView = statement((db, arg: { ownerId: string }) =>
-  raw<{ [K in keyof RunningRow]: RunningRow[K] | null } & { queued: number }>(
+  raw<{ [K in keyof RunningRow]: RunningRow[K] | null } & { queued: number; owners: number }>(
     db,
-    sql`SELECT running.*, (SELECT count(*) FROM (SELECT 1 FROM runs WHERE state = 'queued' LIMIT 2) AS first_two) AS queued
+    sql`SELECT running.*, (SELECT count(*) FROM (SELECT 1 FROM runs WHERE state = 'queued' LIMIT 2) AS first_two) AS queued,
+          (SELECT count(*) FROM owners) AS owners
         FROM owners LEFT JOIN (${runningByRequest}) AS running ON 1 = 1
         WHERE owners.id = ${arg.ownerId}`,
   ),

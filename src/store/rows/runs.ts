@@ -50,6 +50,14 @@ export async function relockRun(tx: Tx, run: Run): Promise<Run | undefined> {
   return run
 }
 
+/** Locks those of the runs whose rows no other transaction holds, and returns them as they are now. */
+export async function relockFreeRuns(tx: Tx, runs: readonly Run[]): Promise<Run[]> {
+  tx.locking('runs')
+  if (tx.dialect.hasOneWriter) return [...runs]
+  const found = await Promise.all(allLockedIfFree(runs.map(({ id }) => ({ id }))).map((query) => tx.all(query)))
+  return found.flat().map(runFrom)
+}
+
 /** Locks the row of a run of which nothing is read. */
 export async function holdRun(tx: Tx, id: string): Promise<void> {
   tx.locking('runs')
@@ -242,6 +250,18 @@ const held = statement((db, arg: { id: string }, { lockRows }) =>
 
 const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>
   db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockFreeRows),
+)
+
+const allLockedIfFree = statementOfRows((db, runs: { id: string }[], { lockFreeRows }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where(
+      'id',
+      'in',
+      runs.map(({ id }) => id),
+    )
+    .modifyEnd(lockFreeRows),
 )
 
 const liveOf = statement((db, arg: { sessionId: string }) =>

@@ -54,6 +54,13 @@ export async function lockSessions(tx: Tx, ids: readonly string[]): Promise<Map<
   return sessions
 }
 
+/** Locks those of the sessions that no other transaction holds: never waits. */
+export async function lockFreeSessions(tx: Tx, ids: readonly string[]): Promise<Session[]> {
+  tx.locking('sessions')
+  const found = await Promise.all(lockedIfFree(ids.map((id) => ({ id }))).map((query) => tx.all(query)))
+  return found.flat().map(sessionFrom)
+}
+
 export async function lockSessionByLabel(tx: Tx, folder: string, label: string): Promise<Session | undefined> {
   tx.locking('sessions')
   const row = await tx.first(lockedByLabel({ folder, label }))
@@ -209,6 +216,18 @@ function labelTaken(label: string): HeddleError {
 
 const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('sessions').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
+)
+
+const lockedIfFree = statementOfRows((db, sessions: { id: string }[], { lockFreeRows }) =>
+  db
+    .selectFrom('sessions')
+    .selectAll()
+    .where(
+      'id',
+      'in',
+      sessions.map(({ id }) => id),
+    )
+    .modifyEnd(lockFreeRows),
 )
 
 const lockedInOrder = statementOfRows((db, sessions: { id: string }[], { lockRows }) =>

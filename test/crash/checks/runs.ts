@@ -79,8 +79,10 @@ export function checkEpochs(evidence: Evidence, expect: Expect): void {
     const all = Array.from({ length: epoch }, (_, at) => at + 1)
     expect(`${claims}` === `${all}`, 'I3', `run ${id} was claimed ${epoch} times, and told so as ${claims}`)
     const waits = eventsOf(evidence, id).filter(({ kind }) => kind === 'run.waiting').length
-    const isCaused = !evidence.isLockTold || epoch <= 1 + waits + evidence.silences
-    expect(isCaused, 'I3', `run ${id} was claimed ${epoch} times: it waited ${waits} times, ${evidence.silences} died`)
+    const { silences, stalls } = evidence
+    const isCaused = !evidence.isLockTold || epoch <= 1 + waits + silences + stalls
+    const causes = `it waited ${waits} times, ${silences} died, ${stalls} fell silent`
+    expect(isCaused, 'I3', `run ${id} was claimed ${epoch} times: ${causes}`)
     const asked = requests.filter(({ runId }) => runId === id).map((request) => request.epoch)
     const isRising = asked.every((each, at) => each <= epoch && (at === 0 || each >= (asked[at - 1] ?? 0)))
     expect(isRising, 'I3', `run ${id} asked in epochs ${asked}`)

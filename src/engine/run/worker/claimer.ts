@@ -1,17 +1,18 @@
 import type { Decision } from '../../../domain/approval.ts'
-import { countRunning, queuedLanes } from '../../../store/rows/queue.ts'
+import { lanes } from '../../../domain/run.ts'
+import { viewOfClaimant } from '../../../store/rows/queue.ts'
 import type { Reading } from '../../../store/store.ts'
 import type { Engine } from '../../runtime.ts'
 import { decide } from '../approvals/decide.ts'
-import { claimNext } from '../claim.ts'
+import { claimRuns } from '../claim.ts'
 import type { Claimant, ClaimedRun } from '../claimed-run.ts'
-import { countClaimable } from '../lanes.ts'
+import { freeSlots } from '../lanes.ts'
 import { type AcceptedInput, type Submission, submit } from '../submit.ts'
 import type { Arrivals } from './arrivals.ts'
 import type { Lease } from './lease.ts'
 
-/** Max concurrent claims. */
-const maxWave = 16
+/** Max runs that one transaction claims. */
+const maxBatch = 16
 
 /** The worker, as far as its claimer needs it. */
 interface ClaimerOptions {
@@ -63,19 +64,11 @@ export class Claimer {
       // A claim under an owner id that others may declare dead would have to be released at once.
       if (lease.atRisk) await lease.heartbeat()
       for (let found = true; found && !this.#isDraining; ) {
-        const width = await this.#engine.store.read((rows) => claimableCount(rows, this.#engine))
-        if (width === 0) break
         const { claimant } = this
-        if (!claimant) break
-        const outcomes = await Promise.allSettled(
-          Array.from({ length: width }, () => claimNext(this.#engine, claimant)),
-        )
-        // Start the others even if one claim failed: they are ours already.
-        const claimed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value ?? []) : []))
+        if (!claimant || !(await this.#engine.store.read((rows) => isAnyClaimable(rows, this.#engine, claimant)))) break
+        const claimed = await claimRuns(this.#engine, claimant, maxBatch)
         for (const each of claimed) start(each)
-        const failed = outcomes.find((outcome) => outcome.status === 'rejected')
-        if (failed) throw failed.reason
-        found = claimed.length === width
+        found = claimed.length > 0
       }
     }
   }
@@ -111,11 +104,8 @@ export class Claimer {
   }
 }
 
-/**
- * How many claims to make concurrently, so that they share a commit: one per queued run and free slot. Takes no lock and
- * may be out of date: each claim checks the limits itself.
- */
-async function claimableCount(rows: Reading, { limits }: Engine): Promise<number> {
-  const queued = await queuedLanes(rows, maxWave)
-  return queued.length === 0 ? 0 : countClaimable(limits, await countRunning(rows), queued)
+/** Whether a claim is worth a try. Takes no lock and may be out of date: each claim checks the limits itself. */
+async function isAnyClaimable(rows: Reading, { limits }: Engine, { ownerId }: Claimant): Promise<boolean> {
+  const view = await viewOfClaimant(rows, ownerId)
+  return view !== undefined && view.queued > 0 && lanes.some((lane) => freeSlots(limits, view.running, lane) > 0)
 }

@@ -98,8 +98,9 @@ export function batches<T>(all: T[], size = 64): T[][] {
 export type Crash = 'own fault' | 'alone' | 'beside others'
 
 /**
- * Takes a run from an owner that will not continue it. A run that was never started has not crashed, and costs nothing
- * unless it may have called a model.
+ * Takes a run from the claim of an owner that will not continue it; a later claim keeps it, also one of the same owner, who
+ * may not know that it has released the run already. A run that was never started has not crashed, and costs nothing unless
+ * it may have called a model.
  */
 export function releaseRun(
   engine: Engine,
@@ -113,7 +114,7 @@ export function releaseRun(
 ): Promise<'resumed' | 'quarantined' | 'nothing'> {
   return engine.store.write('recover', async (tx) => {
     const found = await lockRunWithSessions(tx, lost)
-    if (found?.run.ownerId !== ownerId) return 'nothing'
+    if (found?.run.ownerId !== ownerId || found.run.epoch !== lost.epoch) return 'nothing'
     const hasWaited = mayHaveAsked && (await loseUsage(tx, lost.id))
     if (!mayHaveAsked) await releaseUsage(tx, lost.id)
     tx.hint('runs')

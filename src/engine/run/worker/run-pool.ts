@@ -158,7 +158,8 @@ export class RunPool {
       this.#released.add(claimKey(claim))
       const run = await store.read((rows) => findRun(rows, claim.id))
       // The reply may arrive during the release, so the run may have called a model.
-      if (run) await releaseRun(this.#engine, run, ownerId, { wasStarted: false, mayHaveAsked: true })
+      if (run?.epoch === claim.epoch)
+        await releaseRun(this.#engine, run, ownerId, { wasStarted: false, mayHaveAsked: true })
     }
   }
 }

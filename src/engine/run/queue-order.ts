@@ -1,0 +1,101 @@
+import { lanes, type Run } from '../../domain/run.ts'
+import { type QueueFilter, queuedRuns, type RunningRuns } from '../../store/rows/queue.ts'
+import type { Tx } from '../../store/store.ts'
+import type { Limits } from '../runtime.ts'
+import { freeSlots, runningShare } from './lanes.ts'
+
+/** What the choice of the next runs depends on, besides the queue. */
+interface QueueView {
+  limits: Limits
+  /** Runs that are running; the claim lock keeps them from becoming more. */
+  running: readonly RunningRuns[]
+  /** Only work of this session. */
+  sessionId?: string | undefined
+  /** Max number of runs. */
+  most: number
+}
+
+/**
+ * Chooses the next runs, as if one were claimed after the other; the only place for order and limits. Lanes that are full are
+ * skipped. Then the highest priority counts, then the request with the fewest running runs in its lane, then the one that
+ * has waited longest. The claim lock must be held.
+ */
+export async function nextRuns(tx: Tx, view: QueueView): Promise<Run[]> {
+  const { limits, sessionId, most } = view
+  const chosen: Run[] = []
+  let running = view.running
+  let page: QueuePage = { runs: [], isWhole: false }
+  while (chosen.length < most) {
+    const full = lanes.filter((lane) => freeSlots(limits, running, lane) <= 0)
+    if (full.length === lanes.length) break
+    const filter: QueueFilter = {
+      ...(sessionId !== undefined && { sessionId }),
+      skipLanes: full,
+      // A run that crashed its process may do so again: such runs execute one at a time.
+      skipSuspects: running.some(({ suspects }) => suspects > 0),
+      skipRuns: chosen,
+    }
+    if (!page.isWhole && !page.runs.some((run) => fits(run, filter)))
+      page = await readPage(tx, filter, most - chosen.length)
+    const best = await bestOf(tx, page, filter, running)
+    if (!best) break
+    chosen.push(best)
+    running = withRunning(running, best)
+  }
+  return chosen
+}
+
+/** The first queued runs in their order. */
+interface QueuePage {
+  runs: Run[]
+  /** Whether there are no others. */
+  isWhole: boolean
+}
+
+async function readPage(tx: Tx, filter: QueueFilter, most: number): Promise<QueuePage> {
+  const limit = most + 1
+  const runs = await queuedRuns(tx, filter, limit)
+  return { runs, isWhole: runs.length < limit }
+}
+
+/** Whether a run of a page that was read with a wider filter passes this one. */
+function fits({ id, lane, crashes }: Run, { skipLanes, skipSuspects, skipRuns }: QueueFilter): boolean {
+  return !skipLanes.includes(lane) && !(skipSuspects && crashes > 0) && !skipRuns.some((chosen) => chosen.id === id)
+}
+
+/** Of the runs with the priority of the first one, that of the request with the fewest running runs in its lane. */
+async function bestOf(
+  tx: Tx,
+  { runs, isWhole }: QueuePage,
+  filter: QueueFilter,
+  running: readonly RunningRuns[],
+): Promise<Run | undefined> {
+  const fitting = runs.filter((run) => fits(run, filter))
+  const [first, ...others] = fitting
+  if (!first || runningShare(running, first) === 0) return first
+  if (!isWhole) return fairest(tx, first, filter, running)
+  return others
+    .filter((run) => priorityOf(run) === priorityOf(first))
+    .reduce((best, run) => (runningShare(running, run) < runningShare(running, best) ? run : best), first)
+}
+
+/** The same, where runs that are not read may be better. */
+async function fairest(tx: Tx, first: Run, filter: QueueFilter, running: readonly RunningRuns[]): Promise<Run> {
+  const share = runningShare(running, first)
+  if (share === 0) return first
+  const skipRequests = running.filter(({ count }) => count >= share)
+  const [other] = await queuedRuns(tx, { ...filter, priority: priorityOf(first), skipRequests }, 1)
+  return other ? fairest(tx, other, filter, running) : first
+}
+
+function priorityOf({ options }: Run): number {
+  return options.priority ?? 0
+}
+
+/** Counts a run that is about to be claimed. */
+function withRunning(running: readonly RunningRuns[], { lane, rootRunId, crashes }: Run): RunningRuns[] {
+  const isSame = (each: RunningRuns) => each.lane === lane && each.rootRunId === rootRunId
+  const { count, suspects } = running.find(isSame) ?? { count: 0, suspects: 0 }
+  const counted = { lane, rootRunId, count: count + 1, suspects: suspects + (crashes > 0 ? 1 : 0) }
+  return [...running.filter((each) => !isSame(each)), counted]
+}
