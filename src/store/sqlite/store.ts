@@ -3,7 +3,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { sqlite } from '../dialect.ts'
 import { DrainGate } from '../drain-gate.ts'
 import { explainSqlite, sqliteBusy, sqliteCode } from '../failures.ts'
-import { prepare, type Query } from '../statement.ts'
+import { type Prepared, prepare, type Query } from '../statement.ts'
 import type { Hint, Reading, Store, StoreContext } from '../store.ts'
 import { SqliteConnection } from './connection.ts'
 import { SqliteWriter } from './writer.ts'
@@ -28,6 +28,8 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
   // Pages that savepoints keep aside: in a file they would be half of what a batch writes.
   writing.script('PRAGMA temp_store = MEMORY')
   const reading = new SqliteConnection(file, { readOnly: true })
+  // After each commit every other connection forgets its pages and reads them anew. Only what cannot write is read here.
+  const connectionFor = ({ sql }: Prepared) => (writing.isIdle && /^\s*select\b/i.test(sql) ? writing : reading)
   const writer = new SqliteWriter(writing, file, context, send)
   const gate = new DrainGate()
 
@@ -35,7 +37,7 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
     dialect: sqlite,
     place: file,
     write: (area, body) => gate.enter(() => writer.write(area, body)),
-    read: (body) => gate.enter(() => body(readingOn(reading, file, context))),
+    read: (body) => gate.enter(() => body(readingOn(connectionFor, file, context))),
     snapshot: (body) =>
       gate.enter(async () => {
         // Own connection: a transaction on the shared one would pin every other reader to this snapshot.
@@ -43,7 +45,7 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
         try {
           own.exec('BEGIN')
           return await body({
-            ...readingOn(own, file, context),
+            ...readingOn(() => own, file, context),
             tables: () => tablesOn(own),
             pages: (table) => pagesOn(own, table),
           })
@@ -92,9 +94,12 @@ export async function retryWhileBusy<T>(file: string, { clock }: StoreContext, a
   }
 }
 
-function readingOn(connection: SqliteConnection, file: string, context: StoreContext): Reading {
+function readingOn(connectionFor: (query: Prepared) => SqliteConnection, file: string, context: StoreContext): Reading {
   const all = <R>(query: Query<R>): Promise<R[]> =>
-    retryWhileBusy(file, context, () => connection.all(prepare(query, sqlite)) as R[])
+    retryWhileBusy(file, context, () => {
+      const prepared = prepare(query, sqlite)
+      return connectionFor(prepared).all(prepared) as R[]
+    })
   return { dialect: sqlite, build: sqlite.builder, all, first: async (query) => (await all(query))[0] }
 }
 
