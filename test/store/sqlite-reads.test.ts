@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { constants, DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { statement } from '../../src/store/statement.ts'
 import type { Reading, Tx } from '../../src/store/store.ts'
 import { note, notes } from '../contract/notes.ts'
 import { newTestRuntime } from '../setup/places.ts'
+import { readCalls } from '../setup/read-calls.ts'
 
 const rounds = 50
 
@@ -72,8 +72,3 @@ test('a statement with a bound limit is compiled once', async () => {
   await read(4)
   expect(compiled).toBe(0)
 })
-
-/** Calls of `read` and `pread` that this process has made. */
-function readCalls(): number {
-  return Number(/^syscr: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
-}

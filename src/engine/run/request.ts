@@ -69,10 +69,12 @@ async function follow(
     const heard = new Set<Hint>()
     let concerns = (_: Hint) => false
     const changed = new AbortController()
+    const wake = () => changed.abort('changed')
     const stop = runtime.store.onHint((hint) => {
       heard.add(hint)
-      if (concerns(hint)) changed.abort('changed')
+      if (concerns(hint)) wake()
     })
+    signal.addEventListener('abort', wake)
     try {
       const found = await runtime.store.read((rows) => look(rows, itemId, { includeQuestions, mayHaveEnded }))
       if ('answer' in found) return found
@@ -83,11 +85,12 @@ async function follow(
       concerns = (hint) => hint === end || (!isTaken && hint === 'runs')
       if (![...heard].some(concerns)) {
         if (signal.aborted) return undefined
-        await runtime.clock.sleep(sweepEvery, AbortSignal.any([changed.signal, signal]))
+        await runtime.clock.sleep(sweepEvery, changed.signal)
       }
       mayHaveEnded = [...heard].some(concerns)
     } finally {
       stop()
+      signal.removeEventListener('abort', wake)
     }
   }
 }
