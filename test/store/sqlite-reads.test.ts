@@ -72,3 +72,19 @@ test('a statement with a bound limit is compiled once', async () => {
   await read(4)
   expect(compiled).toBe(0)
 })
+
+test('a file that is up to date is opened for writing once', async () => {
+  const runtime = await newTestRuntime('sqlite')
+  onTestFinished(runtime.remove)
+  let opened = 0
+  const { exec } = DatabaseSync.prototype
+  DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
+    if (sql.includes('journal_mode = WAL')) opened++
+    exec.call(this, sql)
+  }
+  onTestFinished(() => {
+    DatabaseSync.prototype.exec = exec
+  })
+  await runtime.restart()
+  expect(opened).toBe(1)
+})

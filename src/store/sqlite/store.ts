@@ -13,21 +13,13 @@ const lockPause: Millis = 5
 const pageRows = 500
 const pageCharacters = 256 * 1024
 
-interface SqliteSettings {
-  file: string
-  durability: 'full' | 'normal'
-}
-
-/** Opens a SQLite file that is known to be ours and up to date; see `openStore`. */
-export function openSqliteStore({ file, durability }: SqliteSettings, context: StoreContext): Store {
+/** A store on a connection to a SQLite file that is known to be ours and up to date; see `openStore`. It closes the connection. */
+export function openSqliteStore(file: string, context: StoreContext, writing: SqliteConnection): Store {
   const listeners = new Set<(hint: Hint) => void>()
   const send = (hint: Hint) => {
     for (const listener of listeners) listener(hint)
   }
-  const writing = connect(file, durability)
-  // Pages that savepoints keep aside: in a file they would be half of what a batch writes.
-  writing.script('PRAGMA temp_store = MEMORY')
-  const reading = new SqliteConnection(file, { readOnly: true })
+  const reading = readerBeside(writing, file)
   // After each commit every other connection forgets its pages and reads them anew. Only what cannot write is read here.
   const connectionFor = ({ sql }: Prepared) => (writing.isIdle && /^\s*select\b/i.test(sql) ? writing : reading)
   const writer = new SqliteWriter(writing, file, context, send)
@@ -65,8 +57,20 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
   }
 }
 
+/** Prepares a connection for the writer of a store, and opens another one for reads during its transactions. */
+function readerBeside(writing: SqliteConnection, file: string): SqliteConnection {
+  try {
+    // Pages that savepoints keep aside: in a file they would be half of what a batch writes.
+    writing.script('PRAGMA temp_store = MEMORY')
+    return new SqliteConnection(file, { readOnly: true })
+  } catch (error) {
+    writing.close()
+    throw error
+  }
+}
+
 /** Opens a connection with the settings that every writer needs. */
-export function connect(file: string, durability: SqliteSettings['durability']): SqliteConnection {
+export function connect(file: string, durability: 'full' | 'normal'): SqliteConnection {
   const connection = new SqliteConnection(file)
   try {
     connection.script(`PRAGMA journal_mode = WAL;
