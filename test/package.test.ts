@@ -63,6 +63,12 @@ describe('the packed package, installed elsewhere', () => {
     expect(sources.length).toBeLessThanOrEqual(maxModules)
   })
 
+  test('is written in plain letters, of which Node keeps each in one byte', () => {
+    const sources = loadedBy('status').filter((file) => file.startsWith(join(realpathSync(installed), 'dist')))
+    expect(sources.filter((file) => /[^\0-\x7f]/.test(readFileSync(file, 'utf8')))).toEqual([])
+    expect(sources).not.toEqual([])
+  })
+
   test('can load every command', async () => {
     const names = await commandNames()
     const program = `const { main } = await import('${installed}/dist/cli/main.js')

@@ -1,4 +1,14 @@
-import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+} from 'node:fs'
 import type { Clock } from '../domain/clock.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { errorFinding, type Finding } from './finding.ts'
@@ -70,7 +80,8 @@ export function readBytes(path: string, clock: Now): { bytes: Uint8Array; stamp:
 /** Real path; undefined if it does not exist. */
 export function realPathOf(path: string): string | undefined {
   try {
-    return realpathSync.native(path)
+    // Most places of agents do not exist, and an error that is made and thrown costs more than this look.
+    return existsSync(path) ? realpathSync.native(path) : undefined
   } catch {
     return undefined
   }

@@ -55,6 +55,20 @@ export function noteWorkFolders(file: string, folders: readonly string[]): void 
   }
 }
 
+/** Records folders like `noteWorkFolders`; reads the file only when it has changed. */
+export function workFolderRecorder(file: string, clock: Now): (folder: string) => void {
+  let before: Stamp = { text: 'nothing read yet', isSettled: false }
+  let known: ReadonlySet<string> = new Set()
+  return (folder) => {
+    const stamp = stampNow(file, clock)
+    const isKnown = [folder, realPathOf(folder) ?? folder].every((place) => known.has(place))
+    if (isKnown && before.isSettled && stamp.text === before.text) return
+    noteWorkFolders(file, [folder])
+    before = stampNow(file, clock)
+    known = new Set(readNotes(file).folders)
+  }
+}
+
 interface Notes {
   folders: string[]
   isMissing?: true

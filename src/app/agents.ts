@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentDirectory } from '../agents/agent-directory.ts'
 import { type Agents, agentsOf } from '../agents/agents.ts'
-import { noteWorkFolders, workFoldersIn } from '../agents/work-folders.ts'
+import { noteWorkFolders, workFolderRecorder, workFoldersIn } from '../agents/work-folders.ts'
 import type { AgentNames } from '../config/check.ts'
 import { type Config, expandFolder } from '../config/config.ts'
 import { rehearsal } from '../config/schema.ts'
@@ -110,6 +110,11 @@ export function agentsInDirectories(directories: readonly string[], { paths, con
 /** Notes folders before agents work in them: from then on an agent's file that lies there needs trust everywhere. */
 export function noteFolders({ home }: Pick<HomePaths, 'home'>, folders: readonly string[]): void {
   noteWorkFolders(workFoldersFile(home), folders)
+}
+
+/** Notes folders one by one, as `noteFolders` does. */
+export function folderNotes({ home }: Pick<HomePaths, 'home'>, clock: AgentsHere['clock']): (folder: string) => void {
+  return workFolderRecorder(workFoldersFile(home), clock)
 }
 
 /** Whether the folders of a home were ever noted; a home of an earlier version has sessions and no notes. */

@@ -31,7 +31,7 @@ import { sessionFolders } from '../store/rows/sessions.ts'
 import { systemTimezone } from '../system.ts'
 import { accessApp } from './access-app.ts'
 import { agentApp } from './agent-app.ts'
-import { noteFolders, openAppAgents } from './agents.ts'
+import { folderNotes, noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
 import { accountApp } from './commands/account-app.ts'
@@ -122,7 +122,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     credentials: config.tools.exec.credentials,
   }
   for (const error of permissionErrors({ tools: config.tools, personas }, known.tools)) tell?.(error)
-  const noteFolder = (folder: string) => noteFolders(paths, [folder])
+  const noteFolder = folderNotes(paths, clock)
   const own = { userHome: userHomeOf(settings.env), home: paths.home }
   const senders = jobSenders(config, { ...own, env: settings.env, clock })
   const timezone = () => config.cron.timezone ?? systemTimezone()

@@ -66,8 +66,7 @@ async function openFile(
     const found = inode(file)
     try {
       await retryWhileBusy(file, context, () => checkStructure(file))
-      await upgradeFile(location, known, context, options.beforeUpgrade)
-      return await retryWhileBusy(file, context, () => openSqliteStore(location, context))
+      return openSqliteStore(file, context, await upgradeFile(location, known, context, options.beforeUpgrade))
     } catch (error) {
       // Retry if a restore replaced the file: SQLite refuses to write to a file that was renamed.
       if (inode(file) === found) throw error
@@ -75,31 +74,32 @@ async function openFile(
   }
 }
 
+/** Returns a connection to the file, whose schema is up to date. */
 async function upgradeFile(
   location: DatabaseLocation & { kind: 'sqlite' },
   known: readonly Migration[],
   context: StoreContext,
   beforeUpgrade: OpenOptions['beforeUpgrade'],
-): Promise<void> {
+): Promise<SqliteConnection> {
   const { file, durability } = location
-  const connection = await retryWhileBusy(file, context, () => connect(file, durability))
+  const open = () => retryWhileBusy(file, context, () => connect(file, durability))
+  const connection = await open()
   try {
     const version = () => retryWhileBusy(file, context, () => versionOf(connection, file))
-    if (missingMigrations(await version(), known, file).length === 0) return
+    if (missingMigrations(await version(), known, file).length === 0) return connection
     await withUpgradeLock(file, context, async () => {
       const from = await version()
       if (missingMigrations(from, known, file).length > 0)
-        await runBeforeUpgrade(
-          await retryWhileBusy(file, context, () => openSqliteStore(location, context)),
-          from,
-          known,
-          beforeUpgrade,
-        )
+        await runBeforeUpgrade(openSqliteStore(file, context, await open()), from, known, beforeUpgrade)
       await migrateSqlite(connection, file, known, context)
     })
-  } finally {
+  } catch (error) {
     connection.close()
+    throw error
   }
+  // What migrations set on their connection ends with it.
+  connection.close()
+  return open()
 }
 
 function versionOf(connection: SqliteConnection, file: string): number {

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { AgentDirectory } from '../../src/agents/agent-directory.ts'
 import type { Agents } from '../../src/agents/agents.ts'
-import { noteWorkFolders } from '../../src/agents/work-folders.ts'
+import { noteWorkFolders, workFolderRecorder } from '../../src/agents/work-folders.ts'
 import { carryTrust, noteFolders, openAgents } from '../../src/app/agents.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { isLive } from '../../src/domain/agent.ts'
@@ -22,6 +22,7 @@ import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { saidIn, whoIs } from '../engine/test-team.ts'
 import { openOwnerApp } from '../setup/owner-app.ts'
+import { readCalls } from '../setup/read-calls.ts'
 import { newPlace, type Place, said, whole } from './place.ts'
 
 let place: Place
@@ -107,6 +108,21 @@ describe('the folders of sessions', () => {
     noteWorkFolders(place.workFoldersFile, ['/b', '/with "quotes"\nand lines'])
     const lines = readFileSync(place.workFoldersFile, 'utf8').split('\n').filter(Boolean)
     expect(lines).toEqual(['"/a"', '"/b"', '"/cut o', JSON.stringify('/with "quotes"\nand lines')])
+  })
+
+  test('are noted again if their note is gone, and read only when the file has changed', () => {
+    place = newPlace()
+    const { workFoldersFile } = place
+    // Later than any change here, so that the stamp of the file counts.
+    const note = workFolderRecorder(workFoldersFile, { now: () => systemClock.now() + 10_000 })
+    const noted = () => readFileSync(workFoldersFile, 'utf8').split('\n').filter(Boolean)
+    note('/a')
+    writeFileSync(workFoldersFile, '"/b"\n')
+    note('/a')
+    expect(noted()).toEqual(['"/b"', '"/a"'])
+    const before = readCalls()
+    for (let times = 0; times < 100; times++) note('/a')
+    expect(readCalls() - before).toBeLessThan(50)
   })
 
   test('that others could have changed mean that every file needs trust', () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Database, databases } from '../setup/places.ts'
+import { countStatements } from '../setup/statement-counter.ts'
 import { type Budget, budgets } from './budgets.ts'
 import { type Cost, type CountingHome, openCountingHome, operations } from './operations.ts'
 
@@ -25,6 +26,14 @@ test.each(
   home = await openCountingHome(database)
   const cost = await operations[name]?.(home)
   expect(cost && excess(counted[database], cost, budget)).toBe('')
+})
+
+test('a request is read whole once it has ended, not while its run is at work', async () => {
+  home = await openCountingHome('sqlite')
+  const { ask } = home
+  await ask('one')
+  const { statements } = await countStatements(() => ask('two'))
+  expect(statements.filter((sql) => sql.includes('is_unfinished'))).toHaveLength(1)
 })
 
 /** What goes beyond the budget, and the statements that were counted; empty if nothing does. */

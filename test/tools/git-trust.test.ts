@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { userGitOf } from '../../src/domain/tools/user-git.ts'
+import { asyncDisk } from '../../src/tools/files/disk.ts'
 import { pathHandle } from '../../src/tools/files/handle.ts'
+import { isRunByGit } from '../../src/tools/guard/git-places.ts'
 import { inTurn } from '../setup/long.ts'
 import { type CommandFolder, commandFolder } from './command-folder.ts'
 
@@ -295,4 +297,23 @@ describe('ordinary work goes on', () => {
     expect(await folder.run(plant('pre-commit'))).toContain('Read-only file system')
     await expect(writeByTool('pre-commit')).rejects.toThrow('git runs it')
   })
+})
+
+test('whether git trusts a file is found out with one look at each place on the way', async () => {
+  git(folder.path, 'init', '-q')
+  git(folder.path, 'config', 'core.hooksPath', './tools/hooks')
+  const looks = new Map<string, number>()
+  const disk = {
+    ...asyncDisk,
+    find(path: string) {
+      looks.set(path, (looks.get(path) ?? 0) + 1)
+      return asyncDisk.find(path)
+    },
+  }
+  const protect = { ...nothingProtected, userGit: userGitOf({}, home) }
+  const root = { path: folder.path, disk, protect, places: { hidden: [], readOnly: [], noCommands: [] } }
+  expect(await isRunByGit(root, at('src/a.ts'))).toBe(false)
+  expect(looks.get(folder.path)).toBe(1)
+  expect([...looks].filter(([, times]) => times > 1)).toEqual([])
+  expect(await isRunByGit(root, at('tools/hooks/pre-commit'))).toBe(true)
 })

@@ -24,6 +24,7 @@ export function summaryMessage(text: string): string {
  * turn. Deterministic for the same messages, so that the provider's prompt cache stays valid.
  */
 export function withUniqueCallIds(messages: ModelMessage[]): ModelMessage[] {
+  if (!messages.some((message) => message.role === 'assistant' && message.calls.length > 0)) return messages
   const taken = new Set<string>()
   let renamed = new Map<string, string>()
   return messages.map((message) => {

@@ -38,11 +38,20 @@ export function maxUsage(
 
 export function requestBytes({ system, messages, tools, note }: RequestContent): number {
   const messageBytes = messages.reduce((sum, message) => sum + bytesOfMessage(message), 0)
-  const noteBytes = note === undefined ? 0 : bytesOfMessage({ role: 'user', content: note })
+  const noteBytes = note === undefined ? 0 : weighMessage({ role: 'user', content: note })
   return Buffer.byteLength(system) + messageBytes + noteBytes + bytesOfTools(tools)
 }
 
+/** Messages do not change, and every later request of a conversation has them. */
+const weighedMessages = new WeakMap<ModelMessage, number>()
+
 export function bytesOfMessage(message: ModelMessage): number {
+  const bytes = weighedMessages.get(message) ?? weighMessage(message)
+  weighedMessages.set(message, bytes)
+  return bytes
+}
+
+function weighMessage(message: ModelMessage): number {
   const calls = message.role === 'assistant' && message.calls.length > 0 ? JSON.stringify(message.calls) : ''
   const parts = message.role === 'user' ? (message.parts ?? []) : []
   const attachmentBytes = parts.reduce((sum, part) => sum + estimatedPartBytes(part), 0)

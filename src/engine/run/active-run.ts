@@ -10,7 +10,7 @@ import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { parkClaim } from '../../store/rows/released-runs.ts'
-import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, findRun, finishClaim } from '../../store/rows/runs.ts'
+import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, finishClaim, isOwned } from '../../store/rows/runs.ts'
 import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
 import { callSumsOfRun } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
@@ -290,9 +290,7 @@ export class ActiveRun implements RunHandle<Engine> {
 
   /** Throws a Stop if another worker owns the run: for effects outside the database without a write before them. */
   async assertOwned(): Promise<void> {
-    const { runId, ownerId, epoch } = this.claimed.claim
-    const run = await this.engine.store.read((rows) => findRun(rows, runId))
-    if (run?.ownerId !== ownerId || run.epoch !== epoch) throw fenced()
+    if (!(await this.engine.store.read((rows) => isOwned(rows, this.claimed.claim)))) throw fenced()
   }
 
   /** Ends the run's row, which checks owner and epoch, too. */

@@ -3,7 +3,7 @@ import type { Run } from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
 import type { PlacedTurn } from '../../domain/turn.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
-import { answerOfRequest, findInputState, hasActiveRun } from '../../store/rows/requests.ts'
+import { answerOfRequest, findInputState, hasActiveRun, requestUnderWay } from '../../store/rows/requests.ts'
 import { liveRunOf, runsOf } from '../../store/rows/runs.ts'
 import { findTurn } from '../../store/rows/threads.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
@@ -64,30 +64,47 @@ async function follow(
   signal: AbortSignal,
   { includeQuestions }: { includeQuestions: boolean },
 ): Promise<Request | Stuck | undefined> {
-  for (;;) {
+  for (let mayHaveEnded = false; ; ) {
     // Heard before and during the read: a hint may come while it is not known yet which request is meant.
     const heard = new Set<Hint>()
     let concerns = (_: Hint) => false
     const changed = new AbortController()
+    const wake = () => changed.abort('changed')
     const stop = runtime.store.onHint((hint) => {
       heard.add(hint)
-      if (concerns(hint)) changed.abort('changed')
+      if (concerns(hint)) wake()
     })
+    signal.addEventListener('abort', wake)
     try {
-      const found = await runtime.store.read((rows) => requestState(rows, itemId, includeQuestions))
+      const found = await runtime.store.read((rows) => look(rows, itemId, { includeQuestions, mayHaveEnded }))
       if ('answer' in found) return found
       if (found.approvals.length > 0 || found.until !== undefined) return found
       const { rootRunId, isTaken } = found
       const end: Hint = `ended:${rootRunId}`
       // Until a run takes the input, any run's hint may mean that one has; the end of the run ahead may answer it.
       concerns = (hint) => hint === end || (!isTaken && hint === 'runs')
-      if ([...heard].some(concerns)) continue
-      if (signal.aborted) return undefined
-      await runtime.clock.sleep(sweepEvery, AbortSignal.any([changed.signal, signal]))
+      if (![...heard].some(concerns)) {
+        if (signal.aborted) return undefined
+        await runtime.clock.sleep(sweepEvery, changed.signal)
+      }
+      mayHaveEnded = [...heard].some(concerns)
     } finally {
       stop()
+      signal.removeEventListener('abort', wake)
     }
   }
+}
+
+/** The request as it is now. Unless a hint told of its end, its run is most likely at work, and no more is read. */
+async function look(
+  rows: Reading,
+  itemId: string,
+  { includeQuestions, mayHaveEnded }: { includeQuestions: boolean; mayHaveEnded: boolean },
+): Promise<Request | OpenRequest> {
+  const rootRunId = mayHaveEnded ? undefined : await requestUnderWay(rows, itemId)
+  return rootRunId === undefined
+    ? requestState(rows, itemId, includeQuestions)
+    : { rootRunId, isTaken: true, approvals: [] }
 }
 
 /** Open questions of a request that can do nothing else. */

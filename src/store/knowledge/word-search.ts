@@ -88,7 +88,7 @@ export async function searchByWords(
     .slice(0, limit)
 }
 
-/** Number of documents of each word of a JSON array that some document has; counting stops at the limit. */
+/** Number of documents of each word of a JSON array; counting stops at the limit. */
 export function countedWords(
   db: Builder,
   { textsIn }: Dialect,
@@ -101,11 +101,9 @@ export function countedWords(
 ) {
   return raw<{ word: string; count: number }>(
     db,
-    sql`SELECT * FROM (
-          SELECT value AS word, (
-            SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE word = texts.value ${only} LIMIT ${limit}) AS counted
-          ) AS count FROM ${textsIn(words)}
-        ) AS each WHERE count > 0`,
+    sql`SELECT value AS word, (
+          SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE word = texts.value ${only} LIMIT ${limit}) AS counted
+        ) AS count FROM ${textsIn(words)}`,
   )
 }
 

@@ -36,6 +36,11 @@ export async function findInputState(rows: Reading, itemId: string): Promise<Inp
   )
 }
 
+/** The request of a run that has an input and is at work: nothing of it has ended, and it waits for nobody. */
+export async function requestUnderWay(rows: Reading, itemId: string): Promise<string | undefined> {
+  return (await rows.first(running({ itemId })))?.root_run_id
+}
+
 /** Turns of a request in its own session, oldest first: the first answers the question, the last is the final answer. */
 export async function turnsOfRequest(
   rows: Reading,
@@ -106,6 +111,15 @@ const state = statement((db, arg: { itemId: string }) =>
         LEFT JOIN runs ON runs.id = input.run_id
         WHERE input.id = ${arg.itemId}`,
   ),
+)
+
+const running = statement((db, arg: { itemId: string }) =>
+  db
+    .selectFrom('inbox')
+    .innerJoin('runs', 'runs.id', 'inbox.run_id')
+    .select('runs.root_run_id')
+    .where('inbox.id', '=', arg.itemId)
+    .where('runs.state', '=', sql.lit('running')),
 )
 
 // UNION of two index lookups: with OR, SQLite would scan the table.

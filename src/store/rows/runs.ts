@@ -76,6 +76,11 @@ export async function liveRunOf(rows: Reading, sessionId: string): Promise<Run |
   return row && runFrom(row)
 }
 
+/** Whether a claim still holds, without a lock. */
+export async function isOwned(rows: Reading, claim: Claim): Promise<boolean> {
+  return (await rows.first(owned(claim))) !== undefined
+}
+
 /**
  * Verifies that the claim still holds and returns the cancel reason. Undefined when another owner has the run or it has
  * ended: the caller must not write then.
@@ -276,6 +281,9 @@ const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
     .where('owner_id', '=', arg.ownerId)
     .where('epoch', '=', arg.epoch)
     .returning('cancel_reason')
+const owned = statement((db, { runId, ownerId, epoch }: Claim) =>
+  db.selectFrom('runs').select('id').where('id', '=', runId).where('owner_id', '=', ownerId).where('epoch', '=', epoch),
+)
 const fence = statement(ofClaim)
 const advanced = (db: Builder, arg: Claim & { activeMs: number }) =>
   ofClaim(db, arg).set({ crashes: 0, crashes_alone: 0, tries: 0 })

@@ -23,6 +23,11 @@ export class SqliteConnection {
     return this.#db.isTransaction
   }
 
+  /** Whether it is open and between transactions. */
+  get isIdle(): boolean {
+    return this.#db.isOpen && !this.#db.isTransaction
+  }
+
   all(query: Prepared): unknown[] {
     const { statement, columns } = this.#statement(query.sql)
     const rows = statement.all(...(query.parameters as SQLInputValue[])) as unknown as unknown[][]
@@ -58,13 +63,18 @@ export class SqliteConnection {
     if (!cached) {
       // Bounded: IN lists of varying length would otherwise fill the cache forever.
       if (this.#statements.size >= maxCachedStatements) this.#statements.clear()
-      const statement = this.#db.prepare(sql)
+      const statement = this.#db.prepare(withOpaqueLimit(sql))
       statement.setReturnArrays(true)
       cached = { statement, columns: statement.columns().map(({ name }) => name) }
       this.#statements.set(sql, cached)
     }
     return cached
   }
+}
+
+/** SQLite compiles a statement anew each time a bare parameter is bound as its limit; into an expression it does not look. */
+function withOpaqueLimit(sql: string): string {
+  return sql.replace(/\blimit \?/gi, 'limit (? + 0)')
 }
 
 /** Builds a plain object: the null-prototype objects of node:sqlite are twice as slow to fill and read. */

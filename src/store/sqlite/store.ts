@@ -3,7 +3,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { sqlite } from '../dialect.ts'
 import { DrainGate } from '../drain-gate.ts'
 import { explainSqlite, sqliteBusy, sqliteCode } from '../failures.ts'
-import { prepare, type Query } from '../statement.ts'
+import { type Prepared, prepare, type Query } from '../statement.ts'
 import type { Hint, Reading, Store, StoreContext } from '../store.ts'
 import { SqliteConnection } from './connection.ts'
 import { SqliteWriter } from './writer.ts'
@@ -13,21 +13,15 @@ const lockPause: Millis = 5
 const pageRows = 500
 const pageCharacters = 256 * 1024
 
-interface SqliteSettings {
-  file: string
-  durability: 'full' | 'normal'
-}
-
-/** Opens a SQLite file that is known to be ours and up to date; see `openStore`. */
-export function openSqliteStore({ file, durability }: SqliteSettings, context: StoreContext): Store {
+/** A store on a connection to a SQLite file that is known to be ours and up to date; see `openStore`. It closes the connection. */
+export function openSqliteStore(file: string, context: StoreContext, writing: SqliteConnection): Store {
   const listeners = new Set<(hint: Hint) => void>()
   const send = (hint: Hint) => {
     for (const listener of listeners) listener(hint)
   }
-  const writing = connect(file, durability)
-  // Pages that savepoints keep aside: in a file they would be half of what a batch writes.
-  writing.script('PRAGMA temp_store = MEMORY')
-  const reading = new SqliteConnection(file, { readOnly: true })
+  const reading = readerBeside(writing, file)
+  // After each commit every other connection forgets its pages and reads them anew. Only what cannot write is read here.
+  const connectionFor = ({ sql }: Prepared) => (writing.isIdle && /^\s*select\b/i.test(sql) ? writing : reading)
   const writer = new SqliteWriter(writing, file, context, send)
   const gate = new DrainGate()
 
@@ -35,7 +29,7 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
     dialect: sqlite,
     place: file,
     write: (area, body) => gate.enter(() => writer.write(area, body)),
-    read: (body) => gate.enter(() => body(readingOn(reading, file, context))),
+    read: (body) => gate.enter(() => body(readingOn(connectionFor, file, context))),
     snapshot: (body) =>
       gate.enter(async () => {
         // Own connection: a transaction on the shared one would pin every other reader to this snapshot.
@@ -43,7 +37,7 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
         try {
           own.exec('BEGIN')
           return await body({
-            ...readingOn(own, file, context),
+            ...readingOn(() => own, file, context),
             tables: () => tablesOn(own),
             pages: (table) => pagesOn(own, table),
           })
@@ -63,8 +57,20 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
   }
 }
 
+/** Prepares a connection for the writer of a store, and opens another one for reads during its transactions. */
+function readerBeside(writing: SqliteConnection, file: string): SqliteConnection {
+  try {
+    // Pages that savepoints keep aside: in a file they would be half of what a batch writes.
+    writing.script('PRAGMA temp_store = MEMORY')
+    return new SqliteConnection(file, { readOnly: true })
+  } catch (error) {
+    writing.close()
+    throw error
+  }
+}
+
 /** Opens a connection with the settings that every writer needs. */
-export function connect(file: string, durability: SqliteSettings['durability']): SqliteConnection {
+export function connect(file: string, durability: 'full' | 'normal'): SqliteConnection {
   const connection = new SqliteConnection(file)
   try {
     connection.script(`PRAGMA journal_mode = WAL;
@@ -92,9 +98,12 @@ export async function retryWhileBusy<T>(file: string, { clock }: StoreContext, a
   }
 }
 
-function readingOn(connection: SqliteConnection, file: string, context: StoreContext): Reading {
+function readingOn(connectionFor: (query: Prepared) => SqliteConnection, file: string, context: StoreContext): Reading {
   const all = <R>(query: Query<R>): Promise<R[]> =>
-    retryWhileBusy(file, context, () => connection.all(prepare(query, sqlite)) as R[])
+    retryWhileBusy(file, context, () => {
+      const prepared = prepare(query, sqlite)
+      return connectionFor(prepared).all(prepared) as R[]
+    })
   return { dialect: sqlite, build: sqlite.builder, all, first: async (query) => (await all(query))[0] }
 }
 

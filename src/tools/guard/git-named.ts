@@ -79,20 +79,24 @@ export async function noteNamedBy(
 ): Promise<void> {
   const common = resolve(directory, ((await readGitFile(root.disk, join(directory, 'commondir'))) ?? '.').trim())
   const configs = new Set([common, directory].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]))
-  const settings: GitSetting[] = []
-  for (const file of configs) {
-    await notePath(root, file, 'file', named)
-    settings.push(...(await readGitSettings(root.disk, file, user.home)))
-  }
-  await noteHooks(root, join(common, 'hooks'), named)
+  const read = [...configs].map((file) => readGitSettings(root.disk, file, user.home))
+  const noted = [...configs].map((file) => notePath(root, file, 'file', named))
+  const [found] = await Promise.all([
+    Promise.all(read),
+    Promise.all(noted),
+    noteHooks(root, join(common, 'hooks'), named),
+  ])
+  const settings = found.flat()
   // A setting of a work tree may be another's: all count.
   const trees = settings.flatMap(({ name, value }) => (name === 'core.worktree' ? [resolve(directory, value)] : []))
-  for (const tree of new Set([workTree, ...trees])) {
-    await noteSettings(root, settings, tree, user.home, named)
-    await noteExistingFiles(root, settings, tree, named)
-    // Those of the folder itself are noted once.
-    if (tree !== root.path) await noteNamedInTree(root, tree, user, named)
-  }
+  await Promise.all(
+    [...new Set([workTree, ...trees])].flatMap((tree) => [
+      noteSettings(root, settings, tree, user.home, named),
+      noteExistingFiles(root, settings, tree, named),
+      // Those of the folder itself are noted once.
+      ...(tree === root.path ? [] : [noteNamedInTree(root, tree, user, named)]),
+    ]),
+  )
 }
 
 /** Notes links inside the folder on the way to a path, but not the path itself. */
@@ -109,7 +113,7 @@ async function noteSettings(
   isWanted: (path: string) => boolean = () => true,
 ): Promise<void> {
   const at = (path: string) => resolve(tree, inHome(path, home))
-  for (const setting of settings) {
+  const note = async (setting: GitSetting) => {
     const { name, value } = setting
     const included = includedBy(setting, home)
     if (included !== undefined) await notePath(root, included, 'file', named)
@@ -122,6 +126,7 @@ async function noteSettings(
       for (const word of programWords(value, tree, home).filter(isWanted))
         await notePath(root, at(word), 'program', named)
   }
+  await Promise.all(settings.map(note))
 }
 
 async function noteHooks(root: Root, hooks: string, named: NamedPlaces): Promise<void> {

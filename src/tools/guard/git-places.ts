@@ -106,27 +106,31 @@ export async function noteGit(
 
 /** Repositories in the directories above a folder; git uses the first that is whole, so that each may count. */
 async function repositoriesAround(root: Root, named: NamedPlaces): Promise<Repository[]> {
-  const found: Repository[] = []
-  for (let above = dirname(root.path); ; above = dirname(above)) {
-    const repository = await repositoryAt(root, above)
-    if (repository) {
-      await noteLinks(root, join(above, '.git'), named)
-      await noteLinks(root, repository.directory, named)
-      found.push(repository)
-    }
-    if (above === dirname(above)) return found
-  }
+  const above: string[] = []
+  for (let path = root.path; path !== dirname(path); path = dirname(path)) above.push(dirname(path))
+  const found = await Promise.all(
+    above.map(async (path) => {
+      const repository = await repositoryAt(root, path)
+      if (!repository) return []
+      await Promise.all([join(path, '.git'), repository.directory].map((place) => noteLinks(root, place, named)))
+      return [repository]
+    }),
+  )
+  return found.flat()
 }
 
 /** The repository whose work tree or git directory a directory is. */
 async function repositoryAt(root: Root, path: string): Promise<Repository | undefined> {
   const pointer = join(path, '.git')
-  const state = await stateAt(root, pointer).catch((): PathState => 'missing')
+  const [state, names] = await Promise.all([
+    stateAt(root, pointer).catch((): PathState => 'missing'),
+    namesThere(root, path),
+  ])
   if (state !== 'missing') {
     const directory = state.startsWith('directory ') ? pointer : await gitDirectoryBehind(root, pointer)
     if (directory !== undefined) return { directory, workTree: path }
   }
-  return isGitDirectory(await namesThere(root, path)) ? { directory: path, workTree: path } : undefined
+  return isGitDirectory(names) ? { directory: path, workTree: path } : undefined
 }
 
 /** Same test as git's: also finds a directory not named `.git`, in which the user may call git. */
@@ -139,30 +143,60 @@ export function isReadByGit(name: string): boolean {
   return [...gitParts, ...otherParts].includes(name)
 }
 
-/** Whether git would run a file or read it as configuration: no tool lets agents write it. */
-export async function isRunByGit(root: Root, path: string): Promise<boolean> {
-  const [user, named] = [await userSettings(root), new NamedPlaces()]
-  await noteNamedByUser(root, user, named)
-  const repositories = await repositoriesAround(root, named)
-  for (let above = dirname(path); isWithin(above, root.path); above = dirname(above)) {
-    const [part = ''] = path.slice(above.length + 1).split('/')
-    if ((gitParts as readonly string[]).includes(part) && isGitDirectory(await namesThere(root, above))) return true
-    const repository = await repositoryAt(root, above)
-    if (repository) repositories.push(repository)
+/**
+ * Whether git would run a file or read it as configuration: no tool lets agents write it. Looks side by side, since each write of a file
+ * waits for it.
+ */
+export async function isRunByGit(given: Root, path: string): Promise<boolean> {
+  const root = { ...given, disk: lookingOnce(given.disk) }
+  const named = new NamedPlaces()
+  const readUser = async () => {
+    const user = await userSettings(root)
+    await noteNamedByUser(root, user, named)
+    return user
   }
-  for (const repository of repositories) await noteNamedBy(root, repository, user, named)
+  const inside: string[] = []
+  for (let above = dirname(path); isWithin(above, root.path); above = dirname(above)) inside.push(above)
+  const [user, isPart, around, within] = await Promise.all([
+    readUser(),
+    Promise.all(inside.map((above) => isPartOfGit(root, path, above))),
+    repositoriesAround(root, named),
+    Promise.all(inside.map((above) => repositoryAt(root, above))),
+  ])
+  if (isPart.includes(true)) return true
+  const repositories = [...around, ...within].filter((repository) => repository !== undefined)
+  await Promise.all(repositories.map((repository) => noteNamedBy(root, repository, user, named)))
   return named.has(path)
 }
 
-async function namesThere(root: Root, directory: string): Promise<Set<string>> {
-  const names = new Set<string>()
-  for (const name of ['HEAD', 'commondir', 'objects', 'refs']) {
-    const state = await stateAt(root, join(directory, name)).catch((): PathState => 'missing')
-    if (state !== 'missing') names.add(name)
-    // Most directories have none.
-    else if (name === 'HEAD') break
+/** A disk for one look at many places, most of which lie on the same way: each part of it is looked at once. */
+function lookingOnce(disk: Root['disk']): Root['disk'] {
+  const found = new Map<string, Promise<Stats | undefined>>()
+  const look = async (path: string) => disk.find(path)
+  return {
+    ...disk,
+    find(path) {
+      const looked = found.get(path) ?? look(path)
+      found.set(path, looked)
+      return looked
+    },
   }
-  return names
+}
+
+/** Whether a directory is git's own, and a path in it one of the parts that git runs or reads. */
+async function isPartOfGit(root: Root, path: string, directory: string): Promise<boolean> {
+  const [part = ''] = path.slice(directory.length + 1).split('/')
+  return (gitParts as readonly string[]).includes(part) && isGitDirectory(await namesThere(root, directory))
+}
+
+async function namesThere(root: Root, directory: string): Promise<Set<string>> {
+  const isThere = async (name: string) =>
+    (await stateAt(root, join(directory, name)).catch((): PathState => 'missing')) !== 'missing'
+  // Most directories have none.
+  if (!(await isThere('HEAD'))) return new Set()
+  const others = ['commondir', 'objects', 'refs']
+  const there = await Promise.all(others.map(isThere))
+  return new Set(['HEAD', ...others.filter((_, at) => there[at])])
 }
 
 async function noteRepository(

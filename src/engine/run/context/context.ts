@@ -48,7 +48,10 @@ async function readSince(rows: Reading, head: Thread, cached: KnownPath | undefi
 
 /** The context as model messages. */
 export function contextMessages({ path, inputs }: Context): ModelMessage[] {
-  return [...path.flatMap(({ messages }) => messages), ...inputs.map(userMessage)]
+  const all: ModelMessage[] = []
+  for (const { messages } of path) all.push(...messages)
+  for (const input of inputs) all.push(userMessage(input))
+  return all
 }
 
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
