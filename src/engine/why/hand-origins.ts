@@ -173,7 +173,8 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
       const whole = join(folder, name.path)
       if (whole === place.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
       const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
-      const version = versions.findLast((each) => isEarlier(each, place) && each.undoneAt === null)
+      // One that an undo found undone may just have been moved away.
+      const version = versions.findLast((each) => isEarlier(each, place))
       const bytes = version?.after ? await contents.get(version.after, version) : undefined
       const old = telling((bytes && decodeText(bytes)) ?? '')
       const shared = [...old].filter((line) => lines.has(line))
