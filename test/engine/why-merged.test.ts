@@ -66,6 +66,28 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect([...(await authors('c1.py', 4)), ...(await authors('c2.py', 4))]).toEqual(some(8, second))
   })
 
+  test('a small part of one that is taken apart is unknown, and names both who wrote it and the command', async () => {
+    const first = await say(write('a.py', linesOf('a', 12)))
+    const parter = await exec('head -n 10 a.py > a1.py && tail -n 2 a.py > a2.py && rm a.py')
+    expect(await authors('a1.py', 10)).toEqual(some(10, first))
+    expect(await authors('a2.py', 2)).toEqual([unknown(first, parter), unknown(first, parter)])
+  })
+
+  test('lines that a command only puts in another order keep their authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 4)))
+    appendFileSync(at('a.py'), 'a line that was added by hand\n')
+    const second = await say(edit('a.py', 'line 3 that a is made of', 'line 3 that the second run wrote'))
+    const sorter = await exec("sort -r a.py -o a.py && printf 'added by the command\\n' >> a.py")
+    expect(await authors('a.py', 6)).toEqual([
+      ...[by(first), by(second), by(first), by(first), { by: 'outside' }, by(sorter)],
+    ])
+    expect(await way('a.py:2')).toEqual([
+      'asked about a.py:2',
+      `written by ${second}`,
+      expect.stringMatching(/^you said/),
+    ])
+  })
+
   test('one that is put aside and changed, while its name gets another content, keeps its authors', async () => {
     const first = await say(write('a.py', linesOf('a', 5)))
     const mover = await exec(

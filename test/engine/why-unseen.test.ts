@@ -201,6 +201,38 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     expect(await author('app.py:4')).toEqual(both)
   })
 
+  test('a command that ran at the same time counts behind a move, too, although it ended after it', async () => {
+    await say(write('app.py', text))
+    const running = await begin('true')
+    const other = await exec("printf 'by one of both\\n' >> app.py")
+    await exec('mv app.py core.py')
+    running.finish()
+    await ended(running.runId)
+    expect(await author('core.py:4')).toEqual({
+      by: 'unknown',
+      since: expect.anything(),
+      runIds: expect.arrayContaining([other, running.runId]),
+    })
+  })
+
+  test('a copy that a hand changed is not denied to a run whose file was removed since, and unknown if another run wrote it again', async () => {
+    const long = text + text.replaceAll('all', 'others')
+    const first = await say(write('app.py', long))
+    cpSync(at('app.py'), at('copy.py'))
+    appendFileSync(at('copy.py'), 'by hand\n')
+    await exec('rm app.py')
+    expect(await author('copy.py:1')).toEqual({ by: 'run', runId: first })
+    expect((await way('copy.py:1'))[1]).toBe('copied by hand app.py:1')
+    const again = await say(write('app.py', long))
+    // The hand may have copied either.
+    appendFileSync(at('copy.py'), 'by hand again\n')
+    expect(await author('copy.py:1')).toEqual({
+      by: 'unknown',
+      since: null,
+      runIds: expect.arrayContaining([first, again]),
+    })
+  })
+
   test('a file that was moved away by hand before its run was undone keeps its author', async () => {
     const first = await say(write('app.py', text))
     renameSync(at('app.py'), at('core.py'))

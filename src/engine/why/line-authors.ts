@@ -71,12 +71,6 @@ export class LineTracer implements Tracer {
     }))
   }
 
-  /** Versions of a file before another version; those that the same call left are not before it. */
-  async versionsBefore(path: string, than: FileVersion): Promise<FileVersion[]> {
-    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
-    return all.filter((version) => isBefore(version, than))
-  }
-
   /** Whether a recorded change was made: only a call that succeeded proves it. */
   async isMade({ runId, callId, command }: FileVersion): Promise<boolean | undefined> {
     if (command || runId === null) return true
@@ -111,8 +105,9 @@ export class LineTracer implements Tracer {
         break
       }
       await this.#goBack(open, here, node)
-      const { path, versions, passages } = here
-      if (node.via.kind === 'version') here = { path, versions, passages, before: node.via.version }
+      const { path, versions, all, passages } = here
+      if (node.via.kind === 'version')
+        here = { path, versions, passages, ...(all && { all }), before: node.via.version }
     }
     return open.result().map((each) => each ?? { author: { by: 'before' }, passages: [] })
   }
@@ -192,8 +187,9 @@ export class LineTracer implements Tracer {
     const how = isGone ? ('moved' as const) : ('copied' as const)
     const passage = { how, path, ...(author.by === 'version' && { version }) }
     const end = { hash, at: version.command?.since ?? version.at }
-    const versions = await this.versionsBefore(path, version)
-    return this.traceFrom(passage, { path, versions, passages: place.passages + 1, end, before: version }, lines)
+    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
+    const versions = all.filter((each) => isBefore(each, version))
+    return this.traceFrom(passage, { path, versions, all, passages: place.passages + 1, end, before: version }, lines)
   }
 
   /** The lines as the files had them of which a command made this content, or may have. */
@@ -260,10 +256,10 @@ export class LineTracer implements Tracer {
   }
 
   /** Of commands that ran at the same time, each may have made the change. */
-  async #rivals({ path, versions }: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
+  async #rivals(place: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
     if (!command) return undefined
     const span = { since: command.since, until: at }
-    const others = [...this.#commandsOf(versions).within(span), ...(await this.#unsurveyedIn(path, span))].flatMap(
+    const others = [...this.#commandsOf(place).within(span), ...(await this.#unsurveyedIn(place.path, span))].flatMap(
       (each) => each.runId ?? [],
     )
     if (others.every((other) => other === runId)) return undefined
@@ -271,31 +267,33 @@ export class LineTracer implements Tracer {
     return unknown(command.since, 'commands of several runs ran at that time', runIds)
   }
 
-  #commandsOf(versions: readonly FileVersion[]): CommandTimes {
+  #commandsOf({ versions: followed, all: versions = followed }: Place): CommandTimes {
     const known = this.#commands.get(versions) ?? new CommandTimes(versions)
     this.#commands.set(versions, known)
     return known
   }
 
-  async #gap({ path, versions, changedAt, hasOtherNames }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+  async #gap(place: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+    const { path, changedAt, hasOtherNames } = place
     if (via.kind !== 'gap') return { by: 'outside' }
     const { since, isUnclear } = via
     const until = Math.max(since, lastChange(via.until, changedAt))
     if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
     if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
-    const during = this.#commandsOf(versions).within({ since, until })
+    const during = this.#commandsOf(place).within({ since, until })
     if (during.length > 0) return unknown(since, 'a command ran at that time', runsOf(during))
     return (
       (await this.#unseen(path, { since, until })) ?? (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
     )
   }
 
-  async #start({ path, versions, changedAt, hasOtherNames }: Place, node: VersionNode): Promise<LineAuthor> {
+  async #start(place: Place, node: VersionNode): Promise<LineAuthor> {
+    const { path, versions, changedAt, hasOtherNames } = place
     if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
     if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
     const until = lastChange(node.at, changedAt)
     // Commands that ran when the file was first seen, and had not found it so at their start.
-    const during = this.#commandsOf(versions)
+    const during = this.#commandsOf(place)
       .within({ since: 0, until })
       .filter(({ before }) => before !== node.hash)
     if (during.length > 0) {

@@ -18,12 +18,16 @@ const [shareOfMuch, shareOfSome] = [0.5, 0.25]
 
 /**
  * How much of a text is in another one that was made by a command while this one was lost: much if the other one has been made
- * of it, some if that comes into question.
+ * of it, some if that comes into question, as it does sooner if its lines are spread over several texts.
  */
-export function likenessOf(old: ReadonlySet<string>, fresh: ReadonlySet<string>): 'much' | 'some' | 'none' {
+export function likenessOf(
+  old: ReadonlySet<string>,
+  fresh: ReadonlySet<string>,
+  isSpread = false,
+): 'much' | 'some' | 'none' {
   const shared = [...old].filter((line) => fresh.has(line))
   if (shared.length === 0) return 'none'
   const telling = shared.filter(isTelling).length
   if (telling >= minLines && telling >= shareOfMuch * [...old].filter(isTelling).length) return 'much'
-  return shared.length >= shareOfSome * old.size ? 'some' : 'none'
+  return shared.length >= shareOfSome * old.size || (isSpread && telling >= minLines) ? 'some' : 'none'
 }

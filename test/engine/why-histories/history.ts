@@ -11,7 +11,7 @@ import { untilSo } from '../../setup/until.ts'
 import { edit, type Hands, newHands, planned, write } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { unconfinedExec } from '../unconfined-exec.ts'
-import { byOne, createdFile, type LineEnd, type TrueFile, textOf } from './true-file.ts'
+import { byOne, createdFile, type LineEnd, shortFile, type TrueFile, textOf } from './true-file.ts'
 import {
   type Author,
   goBack,
@@ -20,6 +20,7 @@ import {
   observe,
   type Redraft,
   redraft,
+  reorder,
   rewrite,
   seenByHand,
   type TrueLine,
@@ -81,7 +82,6 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     writeFileSync(staged, textOf(file))
     return `mkdir -p '${dirname(path)}' && cat '${staged}' > '${path}'`
   }
-  const short = (): TrueFile => ({ ...createdFile(chance, ''), lines: createdFile(chance, '').lines.slice(0, 6) })
   const become = (path: string, file: TrueFile | undefined) => {
     keepPast(path)
     if (file) files.set(path, file)
@@ -170,9 +170,8 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'a hand creates'() {
       const path = fresh()
-      const file = createdFile(chance, hand)
-      putByHand(path, file)
-      become(path, file)
+      become(path, createdFile(chance, hand))
+      putByHand(path, files.get(path) as TrueFile)
       return path
     },
     async 'a hand changes'() {
@@ -225,6 +224,14 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       become(to, { ...other, lines: [...other.lines, ...was.lines] })
       become(from, undefined)
       return `${from} to ${to}, and removes it`
+    },
+    async 'a command sorts'() {
+      const path = some() as string
+      const was = files.get(path) as TrueFile
+      const runId = await exec(`LC_ALL=C sort -o '${path}' '${path}'`)
+      const texts = readFileSync(join(folder, path), 'utf8').split(was.end).slice(0, -1)
+      become(path, { ...was, lines: reorder(was.lines, texts, runId) })
+      return path
     },
     async 'a command joins'() {
       const [one, other, to] = [some() as string, some() as string, fresh()]
@@ -279,7 +286,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'two commands at once'() {
       const [one, other] = [fresh(), `other-${fresh()}`]
-      const [first, second] = [short(), short()]
+      const [first, second] = [shortFile(chance), shortFile(chance)]
       const shared = some() as string
       const was = files.get(shared) as TrueFile
       const said = [`by one ${++asked}`, `by other ${asked}`]
@@ -371,7 +378,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     ...['a hand changes', 'a hand changes', 'a command changes', 'a command changes'],
     ...['an agent creates', 'a hand creates', 'a command creates', 'a command moves', 'a command moves'],
     ...['a command copies', 'a command removes', 'a hand moves', 'a hand copies'],
-    ...['a command appends', 'a command joins'],
+    ...['a command appends', 'a command joins', 'a command sorts'],
     ...['a run is undone', 'a session is forked'],
     ...['a command swaps', 'a command rotates', 'two commands at once', 'an agent writes while a command runs'],
     ...(chance(4) === 0 ? ['a command is cancelled'] : []),

@@ -30,6 +30,12 @@ export function createdFile(chance: Chance, author: Author): TrueFile {
   return { lines, end: chance(5) === 0 ? '\r\n' : '\n' }
 }
 
+/** A new file of at most six lines. */
+export function shortFile(chance: Chance): TrueFile {
+  const { lines, end } = createdFile(chance, '')
+  return { lines: lines.slice(0, 6), end }
+}
+
 /** The file as one author has written it. */
 export function byOne(file: TrueFile, author: Author): TrueFile {
   return { ...file, lines: file.lines.map((line) => ({ ...line, authors: new Set([author]) })) }

@@ -88,6 +88,19 @@ export function observe(lines: readonly TrueLine[], next: Redraft, author: Autho
   })
 }
 
+/** The same lines in another order. A long one that is there once is as it was; of equal or short ones it may be each, or a new one. */
+export function reorder(lines: readonly TrueLine[], texts: readonly string[], author: Author): TrueLine[] {
+  return texts.map((text) => {
+    const equal = lines.filter((line) => line.text === text)
+    const isSure = equal.length === 1 && text.length >= 16
+    return {
+      text,
+      authors: new Set([...equal.flatMap(({ authors }) => [...authors]), ...(isSure ? [] : [author])]),
+      carriers: new Set(equal.flatMap(({ carriers }) => [...carriers])),
+    }
+  })
+}
+
 /** Longest common subsequence: one of them, and for each new line all the old ones that it is in some of them. */
 function longestCommon(old: readonly string[], fresh: readonly string[]) {
   const [n, m] = [old.length, fresh.length]
