@@ -17,7 +17,7 @@ const chosen = process.env['SEED']
 const first = Number(chosen ?? process.env['FROM'] ?? firstOf(1000))
 
 test('in random histories of files no line has a wrong author and no run is denied its work', async () => {
-  const tally: Tally = { lines: 0, unknown: 0, unseen: 0, wrong: [], denied: [], misled: [] }
+  const tally: Tally = { lines: 0, unknown: 0, unseen: 0, reasons: new Map(), wrong: [], denied: [], misled: [] }
   for (let seed = first; tally.lines < enoughLines; seed++) {
     // Every other history is one of PostgreSQL.
     const history = await newHistory(databases[seed % databases.length] ?? 'sqlite', seededChance(seed))
@@ -32,6 +32,8 @@ test('in random histories of files no line has a wrong author and no run is deni
   process.stdout.write(
     `why: ${tally.lines} lines, ${tally.unknown} unknown, ${tally.unseen} of commands that nobody can tell apart\n`,
   )
+  for (const [reason, lines] of [...tally.reasons].sort(([, a], [, b]) => b - a))
+    process.stdout.write(`  ${lines} unknown: ${reason}\n`)
   const { wrong, denied, misled } = tally
   expect({ wrong, denied, misled }).toEqual({ wrong: [], denied: [], misled: [] })
   // One short history may be all about copies by hand.
@@ -43,11 +45,13 @@ interface Tally {
   unknown: number
   /** Lines of commands at the same time and of cancelled ones that are unknown, as they must be. */
   unseen: number
+  /** Unknown lines by what is told as the reason. */
+  reasons: Map<string, number>
   /** Lines for which another run was named than the one that wrote them. */
   wrong: string[]
   /** Lines of runs that were said to be nobody's. */
   denied: string[]
-  /** Lines of such commands that are unknown, and no run is named. */
+  /** Lines of such commands that are unknown, and their run is not among those named. */
   misled: string[]
 }
 
@@ -60,7 +64,7 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
   const context = { store: hands.engine.store, protect: nothingProtected, budget: { usd: 5, tokens: 1000 } }
   for (const [path, { lines }] of files)
     for (const [at, { text, authors, carriers }] of lines.entries()) {
-      const { file } = await why(context, hands.folder, `file:${path}:${at + 1}`)
+      const { file, notes } = await why(context, hands.folder, `file:${path}:${at + 1}`)
       expect(file?.text).toBe(text)
       const { author } = file ?? {}
       const answer = author?.by === 'run' ? author.runId : author?.by === 'unknown' ? 'unknown' : hand
@@ -69,9 +73,13 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
       if (author?.by === 'unknown') {
         const isUnseen = [...authors].some((each) => unseen.has(each))
         if (isUnseen) tally.unseen++
-        else tally.unknown++
-        // Where a command did it that no survey saw, the answer leads to a run.
-        if (isUnseen && author.runIds.length === 0) tally.misled.push(where)
+        else {
+          tally.unknown++
+          const reason = notes[0]?.text.replace(/^.*who wrote line \d+: | \(run:.*/g, '') ?? ''
+          tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1)
+        }
+        // Where a command did it that no survey saw, the answer leads to its run.
+        if (isUnseen && !author.runIds.some((runId) => authors.has(runId))) tally.misled.push(where)
       } else if (!authors.has(answer) && !carriers.has(answer))
         (answer === hand ? tally.denied : tally.wrong).push(where)
     }

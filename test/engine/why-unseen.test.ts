@@ -1,9 +1,10 @@
 import { appendFileSync, cpSync, linkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { undo } from '../../src/engine/files/undo.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Reading } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 import { commandHands, threeLines as text } from './command-hands.ts'
@@ -187,24 +188,108 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     ])
   })
 
-  test('a command that ends while why reads is denied nothing, after whichever read it ends', async () => {
+  test('a line of any of several commands that ran before another one saw it names each of them', async () => {
+    await say(write('app.py', text))
+    const one = await begin("printf 'by one\\n' >> app.py")
+    const other = await begin("printf 'by other\\n' >> app.py")
+    await exec("printf 'by the last\\n' >> app.py")
+    for (const running of [one, other]) {
+      running.finish()
+      await ended(running.runId)
+    }
+    const both = { by: 'unknown', since: expect.anything(), runIds: expect.arrayContaining([one.runId, other.runId]) }
+    expect(await author('app.py:4')).toEqual(both)
+  })
+
+  test('a command that ran at the same time counts behind a move, too, although it ended after it', async () => {
+    await say(write('app.py', text))
+    const running = await begin('true')
+    const other = await exec("printf 'by one of both\\n' >> app.py")
+    await exec('mv app.py core.py')
+    running.finish()
+    await ended(running.runId)
+    expect(await author('core.py:4')).toEqual({
+      by: 'unknown',
+      since: expect.anything(),
+      runIds: expect.arrayContaining([other, running.runId]),
+    })
+  })
+
+  test('a copy that a hand changed is not denied to a run whose file was removed since, and unknown if another run wrote it again', async () => {
+    const long = text + text.replaceAll('all', 'others')
+    const first = await say(write('app.py', long))
+    cpSync(at('app.py'), at('copy.py'))
+    appendFileSync(at('copy.py'), 'by hand\n')
+    await exec('rm app.py')
+    expect(await author('copy.py:1')).toEqual({ by: 'run', runId: first })
+    expect((await way('copy.py:1'))[1]).toBe('copied by hand app.py:1')
+    const again = await say(write('app.py', long))
+    // The hand may have copied either.
+    appendFileSync(at('copy.py'), 'by hand again\n')
+    expect(await author('copy.py:1')).toEqual({
+      by: 'unknown',
+      since: null,
+      runIds: expect.arrayContaining([first, again]),
+    })
+  })
+
+  test('a file that was moved away by hand before its run was undone keeps its author', async () => {
+    const first = await say(write('app.py', text))
+    renameSync(at('app.py'), at('core.py'))
+    appendFileSync(at('core.py'), 'by hand\n')
+    expect((await undo(pool().engine, first)).restored).toEqual([])
+    expect([await author('core.py:1'), await author('core.py:4')]).toEqual([
+      { by: 'run', runId: first },
+      { by: 'before' },
+    ])
+  })
+
+  /** The author of a line, if this is done after so many of the reads that find it. */
+  const authorWhile = async (reference: string, after: number, act: () => Promise<void>) => {
     const { store } = pool().engine
-    for (let after = 1; after <= 6; after++) {
-      const running = await begin(`printf 'by the command\\n' > new-${after}.py`)
-      let reads = 0
-      const read: Store['read'] = async (body) => {
-        const answer = await store.read(body)
-        if (++reads === after) {
-          running.finish()
-          await untilSo(async () => (await store.read((rows) => findRun(rows, running.runId)))?.state === 'completed')
-        }
+    let reads = 0
+    const counted = <R extends Reading>(rows: R): R => ({
+      ...rows,
+      async all(query) {
+        const answer = await rows.all(query)
+        if (++reads === after) await act()
         return answer
-      }
-      const { file } = await ask(`new-${after}.py:1`, pool().folder, { ...store, read })
-      const named =
-        file?.author?.by === 'unknown' ? file.author.runIds : [file?.author?.by === 'run' && file.author.runId]
+      },
+    })
+    const { file } = await ask(reference, pool().folder, {
+      ...store,
+      read: (body) => store.read((rows) => body(counted(rows))),
+      snapshot: (body) => store.snapshot((rows) => body(counted(rows))),
+    })
+    return file?.author
+  }
+
+  test('a command that ends while why reads is denied nothing, after whichever read it ends', async () => {
+    for (let after = 1; after <= 12; after++) {
+      const running = await begin(`printf 'by the command\\n' > new-${after}.py`)
+      let isOver = false
+      const found = await authorWhile(`new-${after}.py:1`, after, async () => {
+        isOver = true
+        running.finish()
+        await ended(running.runId)
+      })
+      const named = found?.by === 'unknown' ? found.runIds : [found?.by === 'run' && found.runId]
       expect({ after, named }).toEqual({ after, named: [running.runId] })
-      if (reads < after) running.finish()
+      if (!isOver) running.finish()
+    }
+  })
+
+  test('a run that writes a file while why reads is denied nothing, after whichever read it writes', async () => {
+    const first = await say(write('app.py', text))
+    let words = 'second line of all'
+    for (let after = 1; after <= 12; after++) {
+      let last = first
+      const found = await authorWhile('app.py:2', after, async () => {
+        last = await say(edit('app.py', words, `second line, changed ${after} times`))
+        words = `second line, changed ${after} times`
+      })
+      expect({ after, by: found?.by }).toEqual({ after, by: 'run' })
+      expect(last).not.toBe('')
     }
   })
 })

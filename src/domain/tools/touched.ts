@@ -55,7 +55,7 @@ export interface CommandVersion {
   /** Null if there was no file. */
   before: ReadContent | null
   after: ReadContent | null
-  /** The file with these lines that was moved or copied there; its path is empty where several files had them. */
+  /** The file with these lines that was moved or copied there; its path is empty where several files come into question. */
   origin?: { path: string; content: ReadContent }
 }
 

@@ -5,7 +5,7 @@ import { type StoredContent, storeContent } from '../../store/rows/file-changes.
 import { type CommandChange, recordCommandChange } from '../../store/rows/files/file-versions.ts'
 import type { Tx } from '../../store/store.ts'
 import { packContent } from './kept-content.ts'
-import { mapContents, writeLineMap } from './line-map.ts'
+import { mapReordered, writeLineMap } from './line-map.ts'
 
 /** Max bytes of contents that are stored for one command; of the others only the hashes are. */
 const maxStored = 8 * 2 ** 20
@@ -47,7 +47,7 @@ function changeOf(
   call: CommandCall,
 ): CommandChange {
   const old = origin && origin.path !== '' ? origin.content : before
-  const map = old?.bytes && after?.bytes ? mapContents(old.bytes, after.bytes) : null
+  const map = old?.bytes && after?.bytes ? mapReordered(old.bytes, after.bytes) : null
   return {
     ...call,
     folder,

@@ -28,12 +28,16 @@ export async function fileNow(address: PathAddress): Promise<FileNow> {
 /** Current hash of a file; null if it does not exist, undefined if it cannot be read. */
 export async function hashNow(address: PathAddress): Promise<string | null | undefined> {
   try {
-    const now = await fileNow(address)
-    if (now.kind === 'file') return now.sha256
-    return now.kind === 'missing' ? null : undefined
+    return hashIn(await fileNow(address))
   } catch {
     return undefined
   }
+}
+
+/** Hash of a file's state; null if it does not exist, undefined if it was not read. */
+export function hashIn(now: FileNow): string | null | undefined {
+  if (now.kind === 'file') return now.sha256
+  return now.kind === 'missing' ? null : undefined
 }
 
 /** Whether a directory has an entry of this name; a link counts, wherever it leads. */

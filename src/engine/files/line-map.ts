@@ -1,7 +1,7 @@
 import type { RequestedCall } from '../../domain/model.ts'
 import { type EditedText, editedPlaces } from '../../tools/files/edit-text.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
-import { linesIn, matchLines } from './match-lines.ts'
+import { linesIn, matchLines, onceIn } from './match-lines.ts'
 
 /** Lines that a version has from the version before it: where they begin in each, and how many. */
 export type LineMap = { at: number; from: number; count: number }[]
@@ -16,6 +16,26 @@ export function mapContents(before: Buffer, after: Buffer, edit?: EditedText): L
   const { old, fresh } = lines
   return (edit && mapEdit(decodeText(before) ?? '', old, fresh, edit)) ?? mapOf(matchLines(old, fresh))
 }
+
+/**
+ * The same for a command, which may have put lines in another order: a long line that is once in both contents is the same, wherever
+ * it stands.
+ */
+export function mapReordered(before: Buffer, after: Buffer): LineMap | null {
+  const lines = linesOfBoth(before, after)
+  if (!lines) return null
+  const { old, fresh } = lines
+  const matched = matchLines(old, fresh)
+  if (!matched.includes(-1)) return mapOf(matched)
+  const [inOld, inFresh] = [onceIn(old, 0, old.length), onceIn(fresh, 0, fresh.length)]
+  const isMoved = (text: string) => text.trim().length >= minMoved && (inFresh.get(text) ?? -1) >= 0
+  return mapOf(
+    matched.map((from, at) => (from === -1 && isMoved(fresh[at] ?? '') ? (inOld.get(fresh[at] ?? '') ?? -1) : from)),
+  )
+}
+
+/** Letters of a line that is followed to another place of its file: a shorter one may be new. */
+const minMoved = 16
 
 /** Lines of two contents that can be compared; undefined if one of them is no text or they are too large. */
 export function linesOfBoth(before: Buffer, after: Buffer): { old: string[]; fresh: string[] } | undefined {
@@ -110,6 +130,7 @@ export interface LineSpan {
 export function partSpans(map: LineMap, spans: readonly LineSpan[]): { old: LineSpan[]; fresh: LineSpan[] } {
   const [old, fresh]: [LineSpan[], LineSpan[]] = [[], []]
   let next = 0
+  let isReordered = false
   for (const span of spans) {
     const end = span.line + span.count
     const part = (line: number, to: number) => ({ asked: span.asked + line - span.line, count: to - line })
@@ -120,11 +141,15 @@ export function partSpans(map: LineMap, spans: readonly LineSpan[]): { old: Line
       const start = Math.min(end, Math.max(line, known?.at ?? end))
       if (start > line) fresh.push({ line, ...part(line, start) })
       const stop = known ? Math.min(end, known.at + known.count) : start
-      if (known && stop > start) old.push({ line: known.from + start - known.at, ...part(start, stop) })
+      if (known && stop > start) {
+        const from = known.from + start - known.at
+        isReordered ||= from < (old.at(-1)?.line ?? 0)
+        old.push({ line: from, ...part(start, stop) })
+      }
       line = Math.max(start, stop)
     }
   }
-  return { old, fresh }
+  return { old: isReordered ? old.sort((a, b) => a.line - b.line) : old, fresh }
 }
 
 /** Spans of these lines, which are asked about in this order. */

@@ -66,7 +66,7 @@ function anchors(old: string[], fresh: string[], start: number, oldEnd: number, 
 }
 
 /** Index of each line, in text order; -1 for one that occurs more than once. */
-function onceIn(lines: string[], from: number, to: number): Map<string, number> {
+export function onceIn(lines: string[], from: number, to: number): Map<string, number> {
   const found = new Map<string, number>()
   for (let at = from; at < to; at++) {
     const line = lines[at] ?? ''

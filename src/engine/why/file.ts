@@ -4,7 +4,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
-import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import type { PathAddress, ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { type FileVersion, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import type { Reading } from '../../store/store.ts'
@@ -44,19 +44,20 @@ interface FileHistory {
   now: FileNow
 }
 
+/** Where a file is read: in the folder of the session that last wrote it, else in this one. */
+export async function addressOf(rows: Reading, { path }: FileReference, context: FileContext): Promise<PathAddress> {
+  const [last] = await versionsOfFile(rows, namesInFolders(resolve(context.folder, path)), 1)
+  return { path, ...context, ...(last && { folder: last.folder, path: last.path }) }
+}
+
 /** Finds a file by its path in a folder, whichever session's folder it was written from. */
-export async function findFile(
-  read: <T>(body: (rows: Reading) => Promise<T>) => Promise<T>,
-  { path }: FileReference,
-  folder: string,
-  protect: ProtectedPlaces,
-): Promise<FileHistory> {
+export async function findFile(rows: Reading, { path }: FileReference, context: FileContext): Promise<FileHistory> {
+  const { folder } = context
   const target = resolve(folder, path)
-  const versionsAt = (whole: string) => read((rows) => versionsOfFile(rows, namesInFolders(whole), maxVersions))
+  const versionsAt = (whole: string) => versionsOfFile(rows, namesInFolders(whole), maxVersions)
   const versions = await versionsAt(target)
   const last = versions.at(-1)
-  const address = last ? { folder: last.folder, path: last.path } : { folder, path }
-  const now = await fileNow({ ...address, protect })
+  const now = await fileNow({ path, ...context, ...(last && { folder: last.folder, path: last.path }) })
   const displayPath = displayPathFrom(folder, target)
   // A link may lead to a file that was written under its own name.
   const real = 'path' in now ? now.path : target

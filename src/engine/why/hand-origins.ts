@@ -127,12 +127,13 @@ async function throughHand(
 ): Promise<TracedLine[]> {
   const { folder, path, after, at } = version
   const whole = join(folder, path)
-  const isThere = await hasEntry({ folder, path, protect: tracer.protect })
   const all = await versionsOfFile(tracer.rows, namesInFolders(whole), maxVersions)
+  const isRemoved = all.at(-1)?.after === null
+  const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
   const versions = all.filter((each) => compareVersions(each, version) <= 0)
   const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
   const end = { hash: after, at }
-  const from: Place = { path: whole, versions, passages: passages + 1, end, ...(before && { before }) }
+  const from: Place = { path: whole, versions, all, passages: passages + 1, end, ...(before && { before }) }
   return (await tracer.traceFrom(passage, from, lines)).map(doubted)
 }
 
@@ -161,8 +162,8 @@ const lineThere = 'the file came there by hand, and another one had this line'
 const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThere, runIds: [] }, passages: [] }
 
 /**
- * Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. One
- * that is there as it was recorded was not moved: a hand that copied a few of its lines is who brought them.
+ * Versions of files that had lines of this text: all that are gone, and the last changed. One that is there as it was recorded was not
+ * moved: a hand that copied a few of its lines is who brought them.
  */
 async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
   const lines = telling(text)
@@ -173,16 +174,35 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
       const whole = join(folder, name.path)
       if (whole === place.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
       const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
-      const version = versions.findLast((each) => isEarlier(each, place) && each.undoneAt === null)
-      const bytes = version?.after ? await contents.get(version.after, version) : undefined
-      const old = telling((bytes && decodeText(bytes)) ?? '')
-      const shared = [...old].filter((line) => lines.has(line))
-      const isShort = shared.length < minLines || shared.join('').length < minLetters
-      const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-      if (!version || shared.length === 0) continue
-      if (!isWeak || !(await isStillThere(version, versions, protect))) found.push({ version, isWeak })
+      found.push(...(await versionsLike({ contents, protect }, place, versions, lines)))
     }
   return found
+}
+
+/**
+ * Of one file the versions that a text may be from, also if it was removed or written anew since; else the last one, if it has some of
+ * the lines and is gone. One that an undo found undone may just have been moved away.
+ */
+async function versionsLike(
+  { contents, protect }: Pick<Tracer, 'contents' | 'protect'>,
+  place: Place,
+  versions: readonly FileVersion[],
+  lines: ReadonlySet<string>,
+): Promise<Alike[]> {
+  const earlier = versions.filter((each) => isEarlier(each, place))
+  const alike: Alike[] = []
+  for (const version of earlier.slice(-maxVersionsAlike).reverse()) {
+    const bytes = version.after ? await contents.get(version.after, version) : undefined
+    const old = telling((bytes && decodeText(bytes)) ?? '')
+    const shared = [...old].filter((line) => lines.has(line))
+    const isShort = shared.length < minLines || shared.join('').length < minLetters
+    const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
+    if (shared.length > 0 && (!isWeak || version === earlier.at(-1))) alike.push({ version, isWeak })
+  }
+  const strong = alike.filter(({ isWeak }) => !isWeak)
+  const [last] = alike
+  if (strong.length > 0 || !last) return strong
+  return (await isStillThere(last.version, versions, protect)) ? [] : [last]
 }
 
 /** Versions with the same short content, which may be so by chance; a file that is still there was not moved. */

@@ -18,6 +18,7 @@ import { Journal } from '../run/context/journal.ts'
 import { CommandTimes } from './command-times.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
+import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
 import { possibleOrigins } from './possible-origins.ts'
 import {
@@ -33,6 +34,8 @@ import { chainOf, type VersionNode } from './version-chain.ts'
 
 /** Max files that a line is followed through. */
 const maxPassages = 40
+/** Max contents that were made of several files and are followed further. */
+const maxMerges = 100
 
 /** Follows lines back through the versions of files. */
 export class LineTracer implements Tracer {
@@ -42,6 +45,8 @@ export class LineTracer implements Tracer {
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #gaps = new Map<VersionNode, LineAuthor>()
   readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
+  /** Contents that were made of several files and were followed. */
+  #merges = 0
   /** By directory. */
   readonly #unsurveyed = new Map<string, UnsurveyedCommand[]>()
 
@@ -64,12 +69,6 @@ export class LineTracer implements Tracer {
       author,
       passages: [{ ...passage, line: (lines[at] ?? 0) + 1 }, ...passages],
     }))
-  }
-
-  /** Versions of a file before another version; those that the same call left are not before it. */
-  async versionsBefore(path: string, than: FileVersion): Promise<FileVersion[]> {
-    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
-    return all.filter((version) => isBefore(version, than))
   }
 
   /** Whether a recorded change was made: only a call that succeeded proves it. */
@@ -106,8 +105,9 @@ export class LineTracer implements Tracer {
         break
       }
       await this.#goBack(open, here, node)
-      const { path, versions, passages } = here
-      if (node.via.kind === 'version') here = { path, versions, passages, before: node.via.version }
+      const { path, versions, all, passages } = here
+      if (node.via.kind === 'version')
+        here = { path, versions, passages, ...(all && { all }), before: node.via.version }
     }
     return open.result().map((each) => each ?? { author: { by: 'before' }, passages: [] })
   }
@@ -132,7 +132,7 @@ export class LineTracer implements Tracer {
   }
 
   #mayBeElsewhere({ via, parent }: VersionNode): boolean {
-    if (via.kind === 'version') return originOf(via.version) !== undefined
+    if (via.kind === 'version') return via.version.command?.origin !== undefined
     return via.kind === 'start' || (parent?.hash ?? null) === null
   }
 
@@ -144,6 +144,8 @@ export class LineTracer implements Tracer {
   ): Promise<TracedLine[] | undefined> {
     if (place.passages >= maxPassages) return undefined
     const { via } = node
+    if (via.kind === 'version' && via.version.command?.origin?.path === '')
+      return this.#merged(place, node, via.version, open)
     if (via.kind === 'version') return this.#moved(place, node, via.version, open)
     if (!node.hash) return undefined
     const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
@@ -163,22 +165,57 @@ export class LineTracer implements Tracer {
     open: readonly { line: number }[],
   ): Promise<TracedLine[] | undefined> {
     const origin = originOf(version)
-    const { since = version.at } = version.command ?? {}
     const map = origin && (await this.#mapOf(node))
     if (!origin || !map) return undefined
     const path = join(version.folder, origin.path)
     const before = open.map(({ line }) => lineBefore(map, line))
-    const isGone = await this.#isRemovedBy(path, version)
-    const how = isGone ? ('moved' as const) : ('copied' as const)
     const author = await this.#authorOf(place, node)
-    const passage = { how, path, ...(author.by === 'version' && { version }) }
-    const versions = await this.versionsBefore(path, version)
-    const end = { hash: origin.hash, at: since }
-    const from: Place = { path, versions, passages: place.passages + 1, end, before: version }
     const lines = before.flatMap((line) => line ?? [])
-    const traced = await this.traceFrom(passage, from, lines)
+    const traced = await this.#fromOther({ place, author, version }, path, origin.hash, lines)
     let next = 0
     return before.map((line) => (line === undefined ? { author, passages: [] } : (traced[next++] as TracedLine)))
+  }
+
+  /** Follows lines in what another file had before the command that left a version. */
+  async #fromOther(
+    { place, author, version }: { place: Place; author: LineAuthor; version: FileVersion },
+    path: string,
+    hash: string,
+    lines: readonly number[],
+  ): Promise<TracedLine[]> {
+    const isGone = await this.#isRemovedBy(path, version)
+    const how = isGone ? ('moved' as const) : ('copied' as const)
+    const passage = { how, path, ...(author.by === 'version' && { version }) }
+    const end = { hash, at: version.command?.since ?? version.at }
+    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
+    const versions = all.filter((each) => isBefore(each, version))
+    return this.traceFrom(passage, { path, versions, all, passages: place.passages + 1, end, before: version }, lines)
+  }
+
+  /** The lines as the files had them of which a command made this content, or may have. */
+  async #merged(
+    place: Place,
+    node: VersionNode,
+    version: FileVersion,
+    open: readonly { line: number }[],
+  ): Promise<TracedLine[] | undefined> {
+    const since = version.command?.since ?? version.at
+    if (++this.#merges > maxMerges) {
+      const author = unknown(since, `it was made of several files more than ${maxMerges} times`)
+      return open.map(() => ({ author, passages: [] }))
+    }
+    const author = await this.#authorOf(place, node)
+    return mergedOrigins(
+      this,
+      {
+        version,
+        author,
+        since,
+        own: (lines) => this.#walk({ ...place, before: version }, node.parent, lines),
+        other: (path, hash, lines) => this.#fromOther({ place, author, version }, path, hash, lines),
+      },
+      open.map(({ line }) => line),
+    )
   }
 
   async #isRemovedBy(path: string, { runId, callId }: FileVersion): Promise<boolean> {
@@ -219,10 +256,10 @@ export class LineTracer implements Tracer {
   }
 
   /** Of commands that ran at the same time, each may have made the change. */
-  async #rivals({ path, versions }: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
+  async #rivals(place: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
     if (!command) return undefined
     const span = { since: command.since, until: at }
-    const others = [...this.#commandsOf(versions).within(span), ...(await this.#unsurveyedIn(path, span))].flatMap(
+    const others = [...this.#commandsOf(place).within(span), ...(await this.#unsurveyedIn(place.path, span))].flatMap(
       (each) => each.runId ?? [],
     )
     if (others.every((other) => other === runId)) return undefined
@@ -230,40 +267,38 @@ export class LineTracer implements Tracer {
     return unknown(command.since, 'commands of several runs ran at that time', runIds)
   }
 
-  #commandsOf(versions: readonly FileVersion[]): CommandTimes {
+  #commandsOf({ versions: followed, all: versions = followed }: Place): CommandTimes {
     const known = this.#commands.get(versions) ?? new CommandTimes(versions)
     this.#commands.set(versions, known)
     return known
   }
 
-  async #gap({ path, versions, changedAt, hasOtherNames }: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+  async #gap(place: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
+    const { path, changedAt, hasOtherNames } = place
     if (via.kind !== 'gap') return { by: 'outside' }
     const { since, isUnclear } = via
     const until = Math.max(since, lastChange(via.until, changedAt))
     if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
     if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
-    const [during] = this.#commandsOf(versions).within({ since, until })
-    if (during?.runId) return unknown(since, 'a command ran at that time', [during.runId])
+    const during = this.#commandsOf(place).within({ since, until })
+    if (during.length > 0) return unknown(since, 'a command ran at that time', runsOf(during))
     return (
       (await this.#unseen(path, { since, until })) ?? (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
     )
   }
 
-  async #start({ path, versions, changedAt, hasOtherNames }: Place, node: VersionNode): Promise<LineAuthor> {
+  async #start(place: Place, node: VersionNode): Promise<LineAuthor> {
+    const { path, versions, changedAt, hasOtherNames } = place
     if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
     if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
     const until = lastChange(node.at, changedAt)
     // Commands that ran when the file was first seen, and had not found it so at their start.
-    const during = this.#commandsOf(versions)
+    const during = this.#commandsOf(place)
       .within({ since: 0, until })
       .filter(({ before }) => before !== node.hash)
     if (during.length > 0) {
-      const runIds = [...new Set(during.flatMap(({ runId }) => runId ?? []))]
-      return unknown(
-        Math.min(...during.map(({ command }) => command?.since ?? 0)),
-        'a command ran at that time',
-        runIds,
-      )
+      const since = Math.min(...during.map(({ command }) => command?.since ?? 0))
+      return unknown(since, 'a command ran at that time', runsOf(during))
     }
     const unseen = await this.#unseen(path, { since: 0, until })
     return unseen ?? (hasOtherNames ? unknown(null, otherNames) : { by: 'before' })
@@ -321,6 +356,10 @@ function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis 
 /** The file that a command moved or copied there, if it is known. */
 function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
+}
+
+function runsOf(versions: readonly FileVersion[]): string[] {
+  return [...new Set(versions.flatMap(({ runId }) => runId ?? []))]
 }
 
 function unknown(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {

@@ -35,6 +35,8 @@ export interface TracedLine {
 export interface Place {
   path: string
   versions: FileVersion[]
+  /** All of its versions, if these are not: commands that were recorded later may have run at the same time. */
+  all?: FileVersion[]
   /** Number of files that were followed before. */
   passages: number
   end?: FileEnd

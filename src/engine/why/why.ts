@@ -1,5 +1,3 @@
-import { resolve } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import type { WhyLink, WhyView } from '../../api/views/why.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { idPattern } from '../../domain/id.ts'
@@ -8,20 +6,18 @@ import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { getNarrative } from '../../memory/narratives.ts'
 import { findMemory } from '../../store/knowledge/memories.ts'
 import { findApproval } from '../../store/rows/approvals.ts'
-import { unsurveyedCommands, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { findResult } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
 import type { Reading, Store } from '../../store/store.ts'
-import { namesInFolders } from '../files/file-author.ts'
-import { hasEntry } from '../files/file-now.ts'
+import { hasEntry, hashIn, hashNow } from '../files/file-now.ts'
 import { resolvePlan, resolveTask } from '../plans/plan-views.ts'
 import { notFound, resolveSession, routeToThread } from '../turns/route.ts'
 import { approvalId } from '../views/questions.ts'
 import { resolveRun } from '../views/runs.ts'
 import { type ChainNode, moment, walkBack } from './chain.ts'
-import { type FileReference, type FileWrite, fileReference, findFile, whyFile } from './file.ts'
+import { addressOf, type FileReference, type FileWrite, fileReference, findFile, whyFile } from './file.ts'
 import { compareReads, type Reads, readsOf } from './files-read.ts'
 import { outcomesOfFile, walkForward } from './forward.ts'
 import { markView } from './mark-view.ts'
@@ -116,33 +112,23 @@ async function aboutFile(
   folder: string,
   protect: ProtectedPlaces,
 ): Promise<{ view: WhyView; written?: FileWrite }> {
-  let path = resolve(folder, reference.path)
   for (let attempt = 1; ; attempt++) {
-    const before = await recordsOn(store, path)
-    const found = await findFile((body) => store.read(body), reference, folder, protect)
-    const { written, ...explained } = await store.read((rows) => whyFile(rows, reference, found, { folder, protect }))
-    const view = { ref: `file:${explained.chain[0]?.id ?? found.displayPath}`, ...explained }
-    // A command that ended between two reads is neither among those that run nor among the versions.
-    const isSame = found.path === path && isDeepStrictEqual(before, await recordsOn(store, path))
-    if (isSame || attempt === maxAttempts) return { view, written }
-    path = found.path
+    const address = await store.read((rows) => addressOf(rows, reference, { folder, protect }))
+    const before = await hashNow(address)
+    // All records as they were at one moment: a command that ends between two reads would be in neither.
+    const { view, written, hash } = await store.snapshot(async (rows) => {
+      const found = await findFile(rows, reference, { folder, protect })
+      const { written, ...explained } = await whyFile(rows, reference, found, { folder, protect })
+      const view = { ref: `file:${explained.chain[0]?.id ?? found.displayPath}`, ...explained }
+      return { view, written, hash: hashIn(found.now) }
+    })
+    // The file was the same before that moment and after it.
+    if (hash === before || attempt === maxAttempts) return { view, written }
   }
 }
 
-/** How often a file is explained anew because its records changed meanwhile. */
+/** How often a file is explained anew because it was changed meanwhile. */
 const maxAttempts = 5
-
-/** What changes whenever a version of a file is recorded, or a command begins or ends in a folder above it. */
-function recordsOn(store: Store, path: string): Promise<unknown> {
-  const names = namesInFolders(path)
-  return store.read(async (rows) => [
-    (await versionsOfFile(rows, names, 1)).map(({ order }) => order),
-    await unsurveyedCommands(
-      rows,
-      names.map(({ folder }) => folder),
-    ),
-  ])
-}
 
 /** Resolves a reference. A bare word is a session, a turn or a run; else a file. */
 async function resolveThing(rows: Reading, text: string, folder: string): Promise<Thing | FileReference> {

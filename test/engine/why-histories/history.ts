@@ -11,35 +11,20 @@ import { untilSo } from '../../setup/until.ts'
 import { edit, type Hands, newHands, planned, write } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { unconfinedExec } from '../unconfined-exec.ts'
+import { byOne, createdFile, type LineEnd, shortFile, type TrueFile, textOf } from './true-file.ts'
 import {
   type Author,
   goBack,
   hand,
   newLines,
   observe,
-  putBack,
   type Redraft,
   redraft,
+  reorder,
   rewrite,
   seenByHand,
   type TrueLine,
 } from './truth.ts'
-
-type LineEnd = '\n' | '\r\n'
-
-interface TrueFile {
-  lines: TrueLine[]
-  end: LineEnd
-}
-
-/** The first lines of many files. */
-const knownHead = [
-  '#!/usr/bin/env python3',
-  '# SPDX-License-Identifier: MIT',
-  'import json',
-  'import logging',
-  'from pathlib import Path',
-]
 
 type Calls = { name: string; input: unknown }[]
 
@@ -76,7 +61,6 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   const pick = <T>(all: readonly T[]) => all[chance(all.length)]
   const some = () => pick([...files.keys()].sort())
   const fresh = () => `${pick(['', 'lib/', 'src/deep/']) ?? ''}file-${files.size}-${chance(1000)}.py`
-  const textOf = ({ lines, end }: TrueFile) => lines.map(({ text }) => text + end).join('')
   const keepPast = (path: string) => {
     const lines = files.get(path)?.lines
     if (lines) past.set(path, [...(past.get(path) ?? []), lines])
@@ -98,18 +82,6 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     writeFileSync(staged, textOf(file))
     return `mkdir -p '${dirname(path)}' && cat '${staged}' > '${path}'`
   }
-  /** Some begin like many others, with a head that everyone knows. */
-  const created = (author: Author): TrueFile => {
-    const texts = [...(chance(8) === 0 ? knownHead : []), ...newLines(chance, 5 + chance(20))]
-    const authors = new Set([author])
-    const lines = texts.map((text) => ({ text, authors, carriers: new Set<Author>() }))
-    return { lines, end: chance(5) === 0 ? '\r\n' : '\n' }
-  }
-  const short = (): TrueFile => ({ ...created(''), lines: created('').lines.slice(0, 6) })
-  const byOne = (file: TrueFile, author: Author): TrueFile => ({
-    ...file,
-    lines: file.lines.map((line) => ({ ...line, authors: new Set([author]) })),
-  })
   const become = (path: string, file: TrueFile | undefined) => {
     keepPast(path)
     if (file) files.set(path, file)
@@ -127,13 +99,13 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     end,
   })
   /** A new content of a file that there is: other lines, an earlier content, or other line ends. */
-  const nextOf = (path: string): { next: Redraft; end: LineEnd; how: string; earlier?: readonly TrueLine[] } => {
+  const nextOf = (path: string): { next: Redraft; end: LineEnd; how: string } => {
     const file = files.get(path) as TrueFile
     const earlier = pick(past.get(path) ?? [])
     const kind = chance(10)
     if (kind === 0 && earlier) {
       const texts = earlier.map(({ text }) => text)
-      return { next: goBack(file.lines, texts), end: file.end, how: 'as it was', earlier }
+      return { next: goBack(file.lines, texts), end: file.end, how: 'as it was' }
     }
     const end = kind === 1 ? (file.end === '\n' ? '\r\n' : '\n') : file.end
     return { next: redraft(chance, file.lines), end, how: kind === 1 ? 'with other line ends' : 'anew' }
@@ -147,7 +119,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   const deeds: Record<string, () => Promise<string>> = {
     async 'an agent creates'() {
       const path = fresh()
-      const file = created('')
+      const file = createdFile(chance, '')
       const runId = await say([write(path, textOf(file))])
       before.set(runId, new Map([[path, undefined]]))
       become(path, byOne(file, runId))
@@ -198,22 +170,21 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'a hand creates'() {
       const path = fresh()
-      const file = created(hand)
-      putByHand(path, file)
-      become(path, file)
+      become(path, createdFile(chance, hand))
+      putByHand(path, files.get(path) as TrueFile)
       return path
     },
     async 'a hand changes'() {
       const path = some() as string
-      const { next, end, how, earlier } = nextOf(path)
+      const { next, end, how } = nextOf(path)
       const file = asWritten(path, next, end)
       putByHand(path, file)
-      becomeByHand(path, { ...file, lines: file.lines.map((line, at) => putBack(line, earlier?.[at])) })
+      becomeByHand(path, file)
       return `${path} ${how}`
     },
     async 'a command creates'() {
       const path = fresh()
-      const file = created('')
+      const file = createdFile(chance, '')
       become(path, byOne(file, await exec(commandFor(path, file))))
       return path
     },
@@ -229,17 +200,48 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const [from, to] = [some() as string, chance(4) === 0 ? (some() as string) : fresh()]
       if (from === to) return 'not: the same'
       const was = files.get(from) as TrueFile
-      const changes = chance(3) === 0
-      const next: Redraft = changes
-        ? [...was.lines.map(({ text }, at) => ({ text, from: at })), { text: newLines(chance, 1)[0] ?? '', from: -1 }]
-        : was.lines.map(({ text }, at) => ({ text, from: at }))
-      const more = changes
-        ? ` && printf '%s${was.end === '\n' ? '\\n' : '\\r\\n'}' '${next.at(-1)?.text}' >> '${to}'`
-        : ''
+      const same: Redraft = was.lines.map(({ text }, at) => ({ text, from: at }))
+      const adds = chance(3) === 0
+      const rewrites = chance(4) === 0
+      const added = { text: newLines(chance, 1)[0] ?? '', from: -1 }
+      const next = adds ? [...same, added] : rewrites ? redraft(chance, was.lines) : same
+      const more = adds
+        ? ` && printf '%s${was.end === '\n' ? '\\n' : '\\r\\n'}' '${added.text}' >> '${to}'`
+        : rewrites
+          ? ` && ${commandFor(to, { lines: observe(was.lines, next, hand), end: was.end })}`
+          : ''
       const runId = await exec(`mkdir -p '${dirname(to)}' && mv '${from}' '${to}'${more}`)
       become(to, byRun(was, runId, was.lines, next))
       become(from, undefined)
-      return `${from} to ${to}${changes ? ', and adds a line' : ''}`
+      return `${from} to ${to}${adds ? ', and adds a line' : rewrites ? ', and changes it' : ''}`
+    },
+    async 'a command appends'() {
+      const [from, to] = [some() as string, some() as string]
+      if (from === to) return 'not: the same'
+      const [was, other] = [files.get(from) as TrueFile, files.get(to) as TrueFile]
+      if (was.end !== other.end) return 'not: other line ends'
+      await exec(`cat '${from}' >> '${to}' && rm '${from}'`)
+      become(to, { ...other, lines: [...other.lines, ...was.lines] })
+      become(from, undefined)
+      return `${from} to ${to}, and removes it`
+    },
+    async 'a command sorts'() {
+      const path = some() as string
+      const was = files.get(path) as TrueFile
+      const runId = await exec(`LC_ALL=C sort -o '${path}' '${path}'`)
+      const texts = readFileSync(join(folder, path), 'utf8').split(was.end).slice(0, -1)
+      become(path, { ...was, lines: reorder(was.lines, texts, runId) })
+      return path
+    },
+    async 'a command joins'() {
+      const [one, other, to] = [some() as string, some() as string, fresh()]
+      const [first, second] = [files.get(one) as TrueFile, files.get(other) as TrueFile]
+      if (one === other || first.end !== second.end) return 'not: the same, or other line ends'
+      await exec(`mkdir -p '${dirname(to)}' && cat '${one}' '${other}' > '${to}' && rm '${one}' '${other}'`)
+      become(to, { ...first, lines: [...first.lines, ...second.lines] })
+      become(one, undefined)
+      become(other, undefined)
+      return `${one} and ${other} as ${to}`
     },
     async 'a command copies'() {
       const [from, to] = [some() as string, fresh()]
@@ -275,7 +277,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     async 'a command rotates'() {
       const [path, older] = [some() as string, fresh()]
       const was = files.get(path) as TrueFile
-      const file = created('')
+      const file = createdFile(chance, '')
       const runId = await exec(`mkdir -p '${dirname(older)}' && mv '${path}' '${older}' && ${commandFor(path, file)}`)
       become(older, was)
       const next = file.lines.map(({ text }) => ({ text, from: -1 }))
@@ -284,7 +286,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'two commands at once'() {
       const [one, other] = [fresh(), `other-${fresh()}`]
-      const [first, second] = [short(), short()]
+      const [first, second] = [shortFile(chance), shortFile(chance)]
       const shared = some() as string
       const was = files.get(shared) as TrueFile
       const said = [`by one ${++asked}`, `by other ${asked}`]
@@ -309,7 +311,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'an agent writes while a command runs'() {
       const [path, other] = [fresh(), `other-${fresh()}`]
-      const [file, second] = [created(''), created('')]
+      const [file, second] = [createdFile(chance, ''), createdFile(chance, '')]
       const [command, writer] = await Promise.all([
         exec(`sleep 0.0${chance(9)} && ${commandFor(other, second)} && sleep 0.0${chance(9)}`),
         say([write(path, textOf(file))]),
@@ -320,7 +322,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     },
     async 'a command is cancelled'() {
       const path = fresh()
-      const file = created('')
+      const file = createdFile(chance, '')
       const [done, go, words] = [join(stage, `done-${++asked}`), join(stage, `go-${asked}`), `do ${asked}`]
       execFileSync('mkfifo', [go])
       plans[words] = [
@@ -376,6 +378,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     ...['a hand changes', 'a hand changes', 'a command changes', 'a command changes'],
     ...['an agent creates', 'a hand creates', 'a command creates', 'a command moves', 'a command moves'],
     ...['a command copies', 'a command removes', 'a hand moves', 'a hand copies'],
+    ...['a command appends', 'a command joins', 'a command sorts'],
     ...['a run is undone', 'a session is forked'],
     ...['a command swaps', 'a command rotates', 'two commands at once', 'an agent writes while a command runs'],
     ...(chance(4) === 0 ? ['a command is cancelled'] : []),

@@ -51,16 +51,6 @@ export function goBack(now: readonly TrueLine[], then: readonly string[]): Redra
   return then.map((text, at) => ({ text, from: pairs.get(at) ?? -1 }))
 }
 
-/** A line that a hand put back from an earlier content is its own work, and that of whoever wrote it there. */
-export function putBack(line: TrueLine, earlier: TrueLine | undefined): TrueLine {
-  if (!earlier || !line.authors.has(hand)) return line
-  return {
-    ...line,
-    authors: new Set([...line.authors, ...earlier.authors]),
-    carriers: new Set([...line.carriers, ...earlier.carriers]),
-  }
-}
-
 /**
  * Lines after a hand changed a file, whose last recorded content had these, if there was one: a line that was put back between two
  * records cannot be told from one that stayed. Lines such as "}" do not tell where a file is from that came there by hand, too.
@@ -95,6 +85,19 @@ export function observe(lines: readonly TrueLine[], next: Redraft, author: Autho
     ])
     const carriers = new Set([...line.carriers, ...others.flatMap((from) => [...(lines[from]?.carriers ?? [])])])
     return { text: line.text, authors, carriers }
+  })
+}
+
+/** The same lines in another order. A long one that is there once is as it was; of equal or short ones it may be each, or a new one. */
+export function reorder(lines: readonly TrueLine[], texts: readonly string[], author: Author): TrueLine[] {
+  return texts.map((text) => {
+    const equal = lines.filter((line) => line.text === text)
+    const isSure = equal.length === 1 && text.length >= 16
+    return {
+      text,
+      authors: new Set([...equal.flatMap(({ authors }) => [...authors]), ...(isSure ? [] : [author])]),
+      carriers: new Set(equal.flatMap(({ carriers }) => [...carriers])),
+    }
   })
 }
 

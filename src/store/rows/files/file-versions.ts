@@ -18,7 +18,7 @@ export interface CommandChange {
   /** Content hashes; null where there was no file, empty where it was not read. */
   before: string | null
   after: string | null
-  /** The file that it was moved or copied from; its path is empty where several files had this content. */
+  /** The file that it was moved or copied from; its path is empty where several files come into question. */
   origin?: { path: string; hash: string }
   lineMap: string | null
   /** Start and end of the command. */
@@ -66,6 +66,11 @@ export async function versionsOfFile(rows: Reading, names: readonly FileName[], 
     found.push(...(await rows.all(commandChanges({ ...name, limit }))).map(ofCommand))
   }
   return found.sort(compareVersions).slice(-limit)
+}
+
+/** Versions of all files that a command left. */
+export async function versionsOfCall(rows: Reading, runId: string, callId: string): Promise<FileVersion[]> {
+  return (await rows.all(changesOfCall({ runId, callId }))).map(ofCommand)
 }
 
 /** Versions of any file that left this content, newest first. */
@@ -189,6 +194,15 @@ const commandChanges = statement((db, arg: FileName & { limit: number }) =>
     .where('path', '=', arg.path)
     .orderBy('id', 'desc')
     .limit(arg.limit),
+)
+
+const changesOfCall = statement((db, arg: { runId: string; callId: string }) =>
+  db
+    .selectFrom('command_changes')
+    .selectAll()
+    .where('run_id', '=', arg.runId)
+    .where('call_id', '=', arg.callId)
+    .orderBy('id'),
 )
 
 const toolContents = statement((db, arg: { hash: string; limit: number }) =>

@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import { type FileVersion, versionsOfCall } from '../../store/rows/files/file-versions.ts'
+import { LostFiles } from '../../tools/guard/lost-files.ts'
+import { distinctLines, isTelling, likenessOf } from '../../tools/guard/shared-lines.ts'
+import { linesOfBoth } from '../files/line-map.ts'
+import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
+import { agreedLine, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
+
+/** A content that a command left, and how its lines are followed further. */
+interface Merge {
+  version: FileVersion
+  /** Author of the lines that no file had. */
+  author: LineAuthor
+  since: Millis
+  /** Follows lines in what the file itself had before. */
+  own(lines: readonly number[]): Promise<TracedLine[]>
+  /** Follows lines in what another file had before. */
+  other(path: string, hash: string, lines: readonly number[]): Promise<TracedLine[]>
+}
+
+/** A content that lines of the new one may be from. */
+interface Source {
+  /** For each line of the new content the lines that it may be. */
+  origins: number[][]
+  /** The new content is made of this one, as far as their lines tell. */
+  isMuch: boolean
+  isOwn: boolean
+  /** Lines that stand in a row with others that were there. */
+  isSolid: boolean[]
+  traced: Map<number, TracedLine>
+}
+
+/** Shorter rows of lines may be the same by chance. */
+const minLines = 2
+const minLetters = 40
+/** Letters of a text that is there from its first line to its last, however few lines it has. */
+const minLettersWhole = 16
+
+/**
+ * Authors of the lines of a content that a command made of several files, or may have: what the file itself had before and those
+ * that the command took away. A line is whose it was where all that it may be from agree. Undefined if no such content is stored.
+ */
+export async function mergedOrigins(
+  tracer: Tracer,
+  merge: Merge,
+  lines: readonly number[],
+): Promise<TracedLine[] | undefined> {
+  const sources = await sourcesOf(tracer, merge, lines)
+  if (sources.length === 0) return undefined
+  const written: TracedLine = { author: merge.author, passages: [] }
+  const doubt = { since: merge.since, why: 'a command moved and changed files, and several of them had this line' }
+  return lines.map((line) => {
+    const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
+    const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
+    const found = (sure.length > 0 ? sure : having).flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
+    if (found.length === 0) return written
+    const isInAll = sources.every((each) => !each.isMuch || sure.includes(each))
+    const isKept = sure.some(({ isSolid }) => isSolid[line]) || (isInAll && sure.length > 0)
+    return agreedLine(isKept ? found : [...found, written], doubt)
+  })
+}
+
+function tracedOf(origins: readonly number[] | undefined, traced: ReadonlyMap<number, TracedLine>): TracedLine[] {
+  return (origins ?? []).flatMap((from) => (from === isAny ? anyLine : (traced.get(from) ?? [])))
+}
+
+const anyLine: TracedLine = {
+  author: { by: 'unknown', since: null, why: 'too many lines are equal', runIds: [] },
+  passages: [],
+}
+
+async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[]): Promise<Source[]> {
+  const { version } = merge
+  const after = await tracer.contents.get(version.after ?? '')
+  if (!after) return []
+  const found: Source[] = []
+  const fresh = distinctLines(after)
+  const add = async (before: Buffer, isMuch: boolean, isOwn: boolean, follow: Merge['own']) => {
+    const both = linesOfBoth(before, after)
+    if (!both) return
+    const origins = possibleOrigins(both.old, both.fresh)
+    const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
+    const traced = await follow(asked)
+    const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
+    found.push({ origins, isMuch, isOwn, isSolid: solidLines(both, origins), traced: known })
+  }
+  const before = version.before ? await tracer.contents.get(version.before) : undefined
+  if (before) await add(before, likenessOf(distinctLines(before), fresh) === 'much', true, merge.own)
+  const files = await filesOfCall(tracer, version)
+  for (const { path, isMuch } of new LostFiles(files).sourcesOf(version.path, fresh)) {
+    const { bytes, sha256 = '' } = files.find((each) => each.path === path)?.before ?? {}
+    const whole = join(version.folder, path)
+    if (bytes) await add(bytes, isMuch, false, (asked) => merge.other(whole, sha256, asked))
+  }
+  return found
+}
+
+/** The files that a command changed, with the contents that are stored. */
+async function filesOfCall({ rows, contents }: Tracer, { runId, callId }: FileVersion) {
+  const content = async (hash: string | null) => {
+    if (hash === null) return null
+    const bytes = hash === '' ? undefined : await contents.get(hash)
+    return { sha256: hash, ...(bytes && { bytes }) }
+  }
+  const files = []
+  for (const { path, before, after } of await versionsOfCall(rows, runId ?? '', callId ?? ''))
+    files.push({ path, before: await content(before), after: await content(after) })
+  return files
+}
+
+/** Whether each line stands in a row with enough others that followed each other in the old text, too. */
+function solidLines({ old, fresh }: { old: string[]; fresh: string[] }, origins: readonly number[][]): boolean[] {
+  const solid = new Array<boolean>(fresh.length).fill(false)
+  for (let start = 0; start < fresh.length; ) {
+    const [first = isNew] = origins[start] ?? []
+    let end = start + 1
+    while (first !== isNew && end < fresh.length && origins[end]?.[0] === first + end - start) end++
+    const telling = fresh.slice(start, end).filter(isTelling)
+    const letters = telling.join('').length
+    const isWhole = end - start === old.length && letters >= minLettersWhole
+    if (first !== isNew && (isWhole || (telling.length >= minLines && letters >= minLetters)))
+      solid.fill(true, start, end)
+    start = end
+  }
+  return solid
+}

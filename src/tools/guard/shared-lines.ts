@@ -1,0 +1,33 @@
+import { decodeText } from '../files/text-kind.ts'
+
+/** Distinct lines of a text, without blank ones. */
+export function distinctLines(bytes: Buffer | undefined): Set<string> {
+  const text = bytes && decodeText(bytes)
+  return new Set(text?.split(/\r?\n/).filter((line) => line.trim() !== ''))
+}
+
+/** Whether a line says something: many files have "}". */
+export function isTelling(line: string): boolean {
+  return line.trim().length > 3
+}
+
+/** Lines that say something and that must be the same: fewer may be so by chance. */
+const minLines = 2
+/** Share of a text's lines that another one must have to be made of it, and to come into question. */
+const [shareOfMuch, shareOfSome] = [0.5, 0.25]
+
+/**
+ * How much of a text is in another one that was made by a command while this one was lost: much if the other one has been made
+ * of it, some if that comes into question, as it does sooner if its lines are spread over several texts.
+ */
+export function likenessOf(
+  old: ReadonlySet<string>,
+  fresh: ReadonlySet<string>,
+  isSpread = false,
+): 'much' | 'some' | 'none' {
+  const shared = [...old].filter((line) => fresh.has(line))
+  if (shared.length === 0) return 'none'
+  const telling = shared.filter(isTelling).length
+  if (telling >= minLines && telling >= shareOfMuch * [...old].filter(isTelling).length) return 'much'
+  return shared.length >= shareOfSome * old.size || (isSpread && telling >= minLines) ? 'some' : 'none'
+}

@@ -1,0 +1,135 @@
+import { appendFileSync } from 'node:fs'
+import { describe, expect } from 'vitest'
+import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
+import { commandHands } from './command-hands.ts'
+import { edit, write } from './hands.ts'
+
+const linesOf = (name: string, count: number) =>
+  Array.from({ length: count }, (_, at) => `line ${at + 1} that ${name} is made of\n`).join('')
+
+describe.each(databases)('files that a command moves and changes at once, on %s', (database) => {
+  const test = testOn(database)
+  const { at, say, exec, author, way } = commandHands(database)
+  const by = (runId: string) => ({ by: 'run', runId })
+  const unknown = (...runIds: string[]) => ({
+    by: 'unknown',
+    since: expect.anything(),
+    runIds: expect.toSatisfy((found: string[]) => runIds.every((each) => found.includes(each))),
+  })
+  const authors = async (path: string, lines: number) => {
+    const found: unknown[] = []
+    for (let line = 1; line <= lines; line++) found.push(await author(`${path}:${line}`))
+    return found
+  }
+  const some = (count: number, runId: string) => new Array(count).fill(by(runId))
+
+  test('one that is moved onto a file that shares lines with it keeps the authors of both, and denies none a line', async () => {
+    const first = await say(write('a.py', linesOf('a', 6)))
+    await exec('cp a.py b.py')
+    const second = await say(edit('a.py', 'line 6 that a is made of', linesOf('second', 3).trimEnd()))
+    const third = await say(edit('b.py', 'line 1 that a is made of', linesOf('third', 3).trimEnd()))
+    const mover = await exec("mv a.py b.py && printf 'added by the command\\n' >> b.py")
+    expect(third).not.toBe(mover)
+    expect(await authors('b.py', 9)).toEqual([...some(5, first), ...some(3, second), by(mover)])
+  })
+
+  test('one that is appended to another, and removed, keeps its authors, as the other does', async () => {
+    const first = await say(write('a.py', linesOf('a', 4)))
+    const second = await say(write('b.py', 'one line of b that stays\n'))
+    const third = await say(edit('a.py', 'line 2 that a is made of', 'a line that the third run wrote'))
+    const mover = await exec("cat a.py >> b.py && rm a.py && printf 'added by the command\\n' >> b.py")
+    expect(await authors('b.py', 6)).toEqual([by(second), by(first), by(third), ...some(2, first), by(mover)])
+    expect(await way('b.py:3')).toEqual([
+      'asked about b.py:3',
+      `moved by ${mover}`,
+      'moved from a.py:2',
+      `written by ${third}`,
+      expect.stringMatching(/^you said/),
+    ])
+  })
+
+  test('several that are put together, and removed, keep their authors', async () => {
+    const runs = [await say(write('a.py', linesOf('a', 3))), await say(write('b.py', linesOf('b', 4)))]
+    runs.push(await say(write('c.py', linesOf('c', 2))))
+    const mover = await exec("cat a.py b.py c.py > all.py && printf 'the end\\n' >> all.py && rm a.py b.py c.py")
+    const [a = '', b = '', c = ''] = runs
+    expect(await authors('all.py', 10)).toEqual([...some(3, a), ...some(4, b), ...some(2, c), by(mover)])
+  })
+
+  test('one that much is added to, or that is taken apart, keeps its authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 4)))
+    const mover = await exec("mv a.py b.py && for n in 1 2 3 4 5 6; do printf 'added %s\\n' $n >> b.py; done")
+    expect(await authors('b.py', 10)).toEqual([...some(4, first), ...some(6, mover)])
+    const second = await say(write('c.py', linesOf('c', 8)))
+    await exec('head -n 4 c.py > c1.py && tail -n 4 c.py > c2.py && rm c.py')
+    expect([...(await authors('c1.py', 4)), ...(await authors('c2.py', 4))]).toEqual(some(8, second))
+  })
+
+  test('a small part of one that is taken apart is unknown, and names both who wrote it and the command', async () => {
+    const first = await say(write('a.py', linesOf('a', 12)))
+    const parter = await exec('head -n 10 a.py > a1.py && tail -n 2 a.py > a2.py && rm a.py')
+    expect(await authors('a1.py', 10)).toEqual(some(10, first))
+    expect(await authors('a2.py', 2)).toEqual([unknown(first, parter), unknown(first, parter)])
+  })
+
+  test('lines that a command only puts in another order keep their authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 4)))
+    appendFileSync(at('a.py'), 'a line that was added by hand\n')
+    const second = await say(edit('a.py', 'line 3 that a is made of', 'line 3 that the second run wrote'))
+    const sorter = await exec("sort -r a.py -o a.py && printf 'added by the command\\n' >> a.py")
+    expect(await authors('a.py', 6)).toEqual([
+      ...[by(first), by(second), by(first), by(first), { by: 'outside' }, by(sorter)],
+    ])
+    expect(await way('a.py:2')).toEqual([
+      'asked about a.py:2',
+      `written by ${second}`,
+      expect.stringMatching(/^you said/),
+    ])
+  })
+
+  test('one that is put aside and changed, while its name gets another content, keeps its authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 5)))
+    const mover = await exec(
+      "mv a.py a.old && printf 'put aside\\n' >> a.old && printf 'a new one\\nof two lines\\n' > a.py",
+    )
+    expect(await authors('a.old', 6)).toEqual([...some(5, first), by(mover)])
+    expect(await authors('a.py', 2)).toEqual(some(2, mover))
+  })
+
+  test('a short one is unknown, and names both who wrote it and the command', async () => {
+    const first = await say(write('VERSION', '1.2\n'))
+    const mover = await exec("mkdir lib && mv VERSION lib/VERSION && printf 'stable\\n' >> lib/VERSION")
+    expect(await authors('lib/VERSION', 2)).toEqual([unknown(first, mover), by(mover)])
+  })
+
+  test('short ones that a command swaps are unknown, and one that it puts aside is not', async () => {
+    const first = await say(write('a.txt', 'one\n'))
+    const second = await say(write('b.txt', 'two\n'))
+    const swapper = await exec('mv a.txt t && mv b.txt a.txt && mv t b.txt')
+    expect([...(await authors('a.txt', 1)), ...(await authors('b.txt', 1))]).toEqual([
+      unknown(second, swapper),
+      unknown(first, swapper),
+    ])
+    const third = await say(write('c.txt', 'three\n'))
+    const last = await exec("mv c.txt c.old && printf 'four\\n' > c.txt")
+    expect([...(await authors('c.old', 1)), ...(await authors('c.txt', 1))]).toEqual([by(third), by(last)])
+  })
+
+  test('a line that stays in its file is no matter of another one that is removed', async () => {
+    const first = await say(write('a.py', `import os\n${linesOf('a', 5)}`))
+    const second = await say(write('b.py', `import os\n${linesOf('b', 5)}`))
+    const other = await exec("rm b.py && sed -i 's/line 3/LINE 3/' a.py && printf 'import os\\nnew\\n' > c.py")
+    expect(second).not.toBe(first)
+    expect(await authors('a.py', 6)).toEqual([...some(3, first), by(other), ...some(2, first)])
+    expect(await authors('c.py', 2)).toEqual(some(2, other))
+  })
+
+  test('what a hand had changed before is told as such behind the move', async () => {
+    const first = await say(write('a.py', linesOf('a', 4)))
+    await say(write('b.py', linesOf('b', 4)))
+    appendFileSync(at('a.py'), 'a line that was added by hand\n')
+    const mover = await exec("mv a.py b.py && printf 'added by the command\\n' >> b.py")
+    expect(await authors('b.py', 6)).toEqual([...some(4, first), { by: 'outside' }, by(mover)])
+  })
+})
