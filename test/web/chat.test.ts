@@ -34,7 +34,7 @@ describe('a chat', () => {
     await page.close()
   })
 
-  test('refuses an answer for something else than what was shown, and shows what it is now', async () => {
+  test('refuses an answer for something else than what was shown, and stops what only an agent is at with a button', async () => {
     const page = await heddle.open('/s/refused')
     await page.route('**/v1/approvals/*', (route) => {
       const sent = route.request().postDataJSON() as { hash: string }
@@ -45,10 +45,10 @@ describe('a chat', () => {
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toMatch(/Nothing was sent on/)
     await page.unroute('**/v1/approvals/*')
-    await page.getByRole('button', { name: 'No…' }).click()
-    await page.getByLabel(/Why not/).fill('not now')
-    await page.getByRole('button', { name: 'Do not allow it' }).click()
+    await page.getByRole('article', { name: 'Answer under way' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await page.getByRole('article', { name: /^Approval/ }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' })
     await page.close()
   })
 

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useMe } from '../../api/me.ts'
-import { useApprovals, usePlans, useRuns, useSessions, useStatus } from '../../api/queries.ts'
+import { useApprovals, usePlans, useRuns, useSessions, useStatus, useWaitingPlans } from '../../api/queries.ts'
 import type { Approval, PlanLine, RunLine, Session, Status } from '../../api/wire.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Budget } from '../../parts/budget.tsx'
@@ -13,6 +13,7 @@ import { Page, Section } from '../../parts/page.tsx'
 import { PlanProgress } from '../../parts/plan-progress.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { State, stateOf, stateOfRun } from '../../parts/state.tsx'
+import { WaitingPlan } from '../../parts/waiting-plan.tsx'
 import { countOf, formatDuration, formatTime, shortPath } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { doingOf, previewOf } from '../../text/preview.ts'
@@ -26,13 +27,16 @@ export default function Overview(): ReactNode {
   const approvals = useApprovals()
   const runs = useRuns({ limit: 50 })
   const plans = usePlans()
+  const stopped = useWaitingPlans().data ?? []
   const sessions = useSessions()
   const { data } = status
   if (status.error)
     return <Page title="Overview">{<Failure error={status.error} onRetry={() => status.refetch()} />}</Page>
   if (!data) return <Page title="Overview">{<Loading />}</Page>
   const work = (runs.data ?? []).filter(({ via }) => via !== 'narrator')
-  const open = (plans.data ?? []).filter((plan) => plan.status === 'running' || plan.status === 'proposed')
+  const open = (plans.data ?? []).filter(
+    ({ status, needsYou }) => !needsYou && (status === 'running' || status === 'proposed'),
+  )
   const waiting = approvals.data ?? []
   const talks = (sessions.data ?? []).filter(({ sessionKind, archived }) => sessionKind === 'person' && !archived)
   return (
@@ -48,7 +52,7 @@ export default function Overview(): ReactNode {
     >
       <SinceStart isQuiet={work.length === 0} />
       {sessions.data && talks.length === 0 && <FirstSteps session={data.session} />}
-      {waiting.length > 0 && <NeedsYou approvals={waiting} folder={folder} />}
+      {waiting.length + stopped.length > 0 && <NeedsYou approvals={waiting} plans={stopped} folder={folder} />}
       {open.length > 0 && <OpenPlans plans={open} />}
       {work.length > 0 && <Running runs={work} />}
       {data.sinceLast.length > 0 && <SinceLast turns={data.sinceLast} />}
@@ -103,11 +107,20 @@ function SinceStart({ isQuiet }: { isQuiet: boolean }): ReactNode {
   )
 }
 
-function NeedsYou({ approvals, folder }: { approvals: Approval[]; folder: string }): ReactNode {
+function NeedsYou({
+  approvals,
+  plans,
+  folder,
+}: {
+  approvals: Approval[]
+  plans: PlanLine[]
+  folder: string
+}): ReactNode {
   const [oldest] = approvals
+  const count = approvals.length + plans.length
   return (
     <Section
-      title={<State name="needs-you" word={`${approvals.length} ${approvals.length === 1 ? 'needs' : 'need'} you`} />}
+      title={<State name="needs-you" word={`${count} ${count === 1 ? 'needs' : 'need'} you`} />}
       more={
         oldest && (
           <>
@@ -131,6 +144,11 @@ function NeedsYou({ approvals, folder }: { approvals: Approval[]; folder: string
             <Link href={`/needs/${id}`} className={buttonLook()}>
               Look
             </Link>
+          </li>
+        ))}
+        {plans.map((plan) => (
+          <li key={plan.id}>
+            <WaitingPlan plan={plan} />
           </li>
         ))}
       </ul>
