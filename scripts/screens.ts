@@ -44,7 +44,7 @@ try {
     .last()
     .waitFor()
   await send(chat, 'survey and report per part')
-  await chat.getByText('asks to use run_project').waitFor()
+  await chat.getByText('asks to start a plan').waitFor()
   await take(chat, 'chat')
   await takeAsking('/s/main', 'chat-dark', { theme: 'dark' })
   await takeAsking('/s/main', 'chat-phone', phone)

@@ -33,7 +33,7 @@ describe('what needs you', () => {
     const page = await heddle.open('/s/plan')
     await page.locator('#message').fill('survey and report per part')
     await page.locator('#message').press('Enter')
-    await page.getByText('asks to use run_project').waitFor()
+    await page.getByText('asks to start a plan').waitFor()
     await page.getByRole('link', { name: /^Needs you/ }).click()
     const card = page.getByRole('article', { name: /^Approval/ })
     await card.getByText('summarise src').first().waitFor()

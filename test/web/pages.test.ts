@@ -26,7 +26,7 @@ describe('the other pages', () => {
       await page.getByRole('menuitem', { name: /Mark to compare/ }).click()
     }
     await page.getByRole('button', { name: 'Compare the two marked turns' }).click()
-    await page.getByText('Both go on from').waitFor()
+    await page.getByText('Both continue from').waitFor()
     expect(await page.locator('ins').allTextContents()).toEqual(['443', '8443'])
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('left and right')
     // What an agent wrote for a branch is a part of it. A turn in the middle has no session, but what was asked.

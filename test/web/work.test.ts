@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inTurn } from '../setup/long.ts'
 import { untilSo } from '../setup/until.ts'
-import { axeFindings, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
+import { axeFindings, brokenWords, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
 beforeAll(async () => {
@@ -172,6 +172,7 @@ describe('every view of the work', () => {
       await page.getByText(sign).first().waitFor()
       findings.push(...(await axeFindings(page)).map((finding) => `${path}: ${finding}`))
       if (await isTooWide(page)) findings.push(`${path}: too wide`)
+      findings.push(...(await brokenWords(page)).map((word) => `${path}: ${word} is broken over two lines`))
     }
     expect(findings).toEqual([])
     await page.close()

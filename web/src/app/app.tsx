@@ -16,6 +16,7 @@ import { Loading } from '../parts/notice.tsx'
 import { NotFound } from './not-found.tsx'
 import { PageFailure } from './page-failure.tsx'
 import { routeEntries } from './routes.ts'
+import styles from './shell.module.css'
 import { Shell } from './shell.tsx'
 import { SignedOut } from './signed-out.tsx'
 
@@ -64,6 +65,15 @@ function MeProvider({ first, children }: { first: Me; children: ReactNode }): Re
   return <MeContext value={data}>{children}</MeContext>
 }
 
+/** A screen whose code is on its way. */
+function PageLoading(): ReactNode {
+  return (
+    <div className={styles['loading']}>
+      <Loading />
+    </div>
+  )
+}
+
 function connect(me: Me): SignedIn {
   const queries = new QueryClient({
     defaultOptions: {
@@ -92,7 +102,7 @@ function Screens({ fallbackFolder }: { fallbackFolder: string }): ReactNode {
     <FolderContext value={place}>
       <Shell>
         <ErrorBoundary resetKey={location} fallback={(error) => <PageFailure error={error} />}>
-          <Suspense fallback={<Loading />}>
+          <Suspense fallback={<PageLoading />}>
             <Switch>
               {routeEntries.map(({ path, page: Screen }) => (
                 <Route key={path} path={path}>

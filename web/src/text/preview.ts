@@ -8,6 +8,11 @@ export function doingOf(text: string): string {
   return withoutBidi(text.replace(/ \(heddle [^)]*\)/, ''))
 }
 
+/** Whether a report goes as far as how it ended: the beginning of a long one may not. */
+export function isWholeReport(text: string): boolean {
+  return reportPattern.test(text)
+}
+
 /** The beginning of an input on one line; a report by who made it, or by its task, and how it ended. */
 export function previewOf(text: string): string {
   const [, agent, title = '', outcome] = reportPattern.exec(text) ?? []

@@ -60,7 +60,7 @@ function Branches({ ancestor, a, b }: Comparison): ReactNode {
       <p className={styles['parted']}>
         {ancestor ? (
           <>
-            Both go on from <Reference to={`turn:${ancestor.id}`} /> “{questionOf(ancestor).text.slice(0, 120)}”
+            Both continue from <Reference to={`turn:${ancestor.id}`} /> “{questionOf(ancestor).text.slice(0, 120)}”
           </>
         ) : (
           'They have no turn in common.'
@@ -130,7 +130,7 @@ function BranchColumn({ branch, other, isShown }: { branch: Branch; other: Branc
         <span className="quiet small">{countOf(turns.length, 'turn')}</span>
         {session !== undefined && (
           <Link href={`/s/${encodeURIComponent(session)}`} className={buttonLook()}>
-            Go on here
+            Continue here
           </Link>
         )}
       </header>

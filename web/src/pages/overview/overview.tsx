@@ -5,6 +5,7 @@ import { useMe } from '../../api/me.ts'
 import { useApprovals, usePlans, useRuns, useSessions, useStatus, useWaitingPlans } from '../../api/queries.ts'
 import type { Approval, PlanLine, RunLine, Session, Status } from '../../api/wire.ts'
 import { Ago } from '../../parts/ago.tsx'
+import { actOf } from '../../parts/approval-card.tsx'
 import { Budget } from '../../parts/budget.tsx'
 import { buttonLook } from '../../parts/button.tsx'
 import { sizeOfChange } from '../../parts/change-view.tsx'
@@ -46,7 +47,7 @@ export default function Overview(): ReactNode {
       facts={<Budget spent={spentToday(data)} of={data.dayLimitUsd} what="today" />}
       actions={
         <Link href={`/s/${encodeURIComponent(data.session)}`} className={buttonLook('main')}>
-          Open {data.session}
+          Open chat
         </Link>
       }
     >
@@ -74,7 +75,7 @@ function FirstSteps({ session }: { session: string }): ReactNode {
         see what runs, what it waits for, and what it costs.
       </p>
       <p>
-        <Link href={`/s/${encodeURIComponent(session)}`}>Write to {session}</Link>
+        <Link href={`/s/${encodeURIComponent(session)}`}>Write to the coordinator</Link>
       </p>
     </EmptyState>
   )
@@ -87,7 +88,7 @@ function SinceStart({ isQuiet }: { isQuiet: boolean }): ReactNode {
   if (!isAfterCrash)
     return (
       <p className={styles['since']}>
-        Started {formatTime(since)}.{isQuiet && ' Nothing is running.'}
+        Up since {formatTime(since)}.{isQuiet && ' Nothing is running.'}
       </p>
     )
   const { resumed, quarantined, lost, unknownCalls } = recovered
@@ -133,7 +134,7 @@ function NeedsYou({
         {approvals.map(({ id, agent, tool, change, facts, request, runId }) => (
           <li key={id} className={styles['ask']}>
             <span className={styles['what']}>
-              <strong>@{withoutBidi(agent)}</strong> asks to use <code>{withoutBidi(tool)}</code>{' '}
+              <strong>@{withoutBidi(agent)}</strong> asks to {withoutBidi(actOf(tool))}{' '}
               <span className="quiet">
                 {withoutBidi(facts.find(({ name }) => name === 'where')?.value.replace(`${folder}/`, '') ?? '')}
               </span>{' '}
@@ -162,9 +163,8 @@ function OpenPlans({ plans }: { plans: PlanLine[] }): ReactNode {
       <ul className={styles['list']}>
         {plans.map((plan) => (
           <li key={plan.id} className={styles['plan']}>
-            <Link href={`/plans/${plan.id}`}>
-              plan:{plan.id} {withoutBidi(plan.title)}
-            </Link>
+            <Link href={`/plans/${plan.id}`}>{withoutBidi(plan.title)}</Link>
+            <span className="mono quiet">plan:{plan.id}</span>
             <PlanProgress plan={plan} />
           </li>
         ))}

@@ -220,7 +220,7 @@ function ResultText({ id }: { id: number }): ReactNode {
         </ul>
       )}
       <p className="small">
-        <Reference to={`result:${id}`} />
+        <Link href={`/why/${encodeURIComponent(`result:${id}`)}`}>Where it comes from</Link>
       </p>
     </>
   )

@@ -6,7 +6,7 @@ import { State } from '../../parts/state.tsx'
 import { formatDuration } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
-import { taskName, withTaskNames } from '../../text/task-name.ts'
+import { withTaskNames } from '../../text/task-name.ts'
 import styles from './plan.module.css'
 import { outcomeOf, stateOfTask, wordOf } from './task-state.ts'
 
@@ -47,14 +47,14 @@ export function TaskTable({ tasks, opened, addressOf }: TaskTableProps): ReactNo
               <td>
                 <State name={stateOfTask(task)} word={wordOf(task)} />
               </td>
-              <td>@{withoutBidi(task.skill)}</td>
+              <td className={styles['agent']}>@{withoutBidi(task.skill)}</td>
               <td className={styles['after']}>
                 {task.dependsOn.length === 0 ? (
                   <span className="quiet">–</span>
                 ) : (
                   task.dependsOn.slice(0, maxNeeded).map((id) => (
                     <Link key={id} href={addressOf(id)}>
-                      {taskName(tasks.find((each) => each.id === id) ?? { id })}
+                      {tasks.find((each) => each.id === id)?.number ?? `task:${id}`}
                     </Link>
                   ))
                 )}
