@@ -68,8 +68,14 @@ function nameOfTurn(turn: Turn | undefined): string {
   if (!turn) return ''
   const [session] = turn.sessions
   if (session !== undefined) return session
-  const { text } = questionOf(turn)
-  return `“${text.length > maxName ? `${text.slice(0, maxName)}…` : text}”`
+  return quoteOf(turn, maxName)
+}
+
+/** What a turn answers, in short: a person's words in quotes. */
+export function quoteOf(turn: Turn, maxLength: number): string {
+  const { text, isPersons } = questionOf(turn)
+  const short = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  return isPersons ? `“${short}”` : short
 }
 
 /** Two branches with the same name are told apart by the end of their ids. */

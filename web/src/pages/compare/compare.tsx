@@ -12,7 +12,7 @@ import { countOf, formatTokens, formatUsd } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
-import { type Branch, type Comparison, questionOf, useComparison } from './branch-data.ts'
+import { type Branch, type Comparison, questionOf, quoteOf, useComparison } from './branch-data.ts'
 import styles from './compare.module.css'
 
 /** Two branches side by side from their common turn: questions, answers, tools, files, cost. */
@@ -60,7 +60,7 @@ function Branches({ ancestor, a, b }: Comparison): ReactNode {
       <p className={styles['parted']}>
         {ancestor ? (
           <>
-            Both continue from <Reference to={`turn:${ancestor.id}`} /> “{questionOf(ancestor).text.slice(0, 120)}”
+            Both continue from <Reference to={`turn:${ancestor.id}`} /> {quoteOf(ancestor, maxQuoted)}
           </>
         ) : (
           'They have no turn in common.'
@@ -174,6 +174,8 @@ function ComparedTurn({ turn, other }: { turn: Turn; other: Turn | undefined }):
 }
 
 const maxCompared = 20_000
+/** Characters of the question that both branches continue from. */
+const maxQuoted = 120
 
 /** An answer with what the other one does not say underlined. */
 function ChangedWords({ from, to }: { from: string; to: string }): ReactNode {
