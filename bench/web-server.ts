@@ -42,7 +42,12 @@ export async function webServer(scratch: Scratch): Promise<Figure[]> {
       allowPlain: false,
       requestsPerSecond: 1_000_000,
       failuresPerMinute: 20,
-      home: { name: 'bench', workspace: home, recovered: { resumed: [], quarantined: [], lost: 0, unknownCalls: 0 } },
+      home: {
+        name: 'bench',
+        folder: home,
+        workspace: home,
+        recovered: { resumed: [], quarantined: [], lost: 0, unknownCalls: 0 },
+      },
     },
   })
   const url = server.url ?? ''

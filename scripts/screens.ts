@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { untilSo } from '../test/setup/until.ts'
 import { closeBrowser, startTestPage } from '../test/web/browser.ts'
 
 // Takes the screenshots of README and the guides from a real daemon with the rehearsal model: npm run screens
@@ -44,12 +45,14 @@ try {
     .last()
     .waitFor()
   await send(chat, 'survey and report per part')
-  await chat.getByText('asks to use run_project').waitFor()
+  await chat.locator('button:enabled', { hasText: 'Allow once' }).waitFor()
   await take(chat, 'chat')
   await takeAsking('/s/main', 'chat-dark', { theme: 'dark' })
   await takeAsking('/s/main', 'chat-phone', phone)
   await chat.getByRole('button', { name: 'Allow once' }).click()
   await chat.getByText('asks to use write_file').waitFor()
+  await heddle.heddle('ask', '--no-wait', '-s', 'second', 'survey and report per part, let task 3 fail')
+  await untilSo(async () => (await heddle.heddle('status', '--json')).includes('"plan:2"'))
   await takeAt('/', 'overview')
   await takeAt('/', 'overview-dark', { theme: 'dark' })
   await takeAt('/plans/1', 'plan')
@@ -67,6 +70,7 @@ try {
     .getByText(/server.ts: 1 line/)
     .last()
     .waitFor()
+  await fork.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
   await take(fork, 'fork')
   await takeAt('/compare/main...second-try', 'compare')
   await takeAt('/turns', 'turns')

@@ -9,7 +9,7 @@ import type { PlanView, TaskView } from './views/plan.ts'
 import type { ResultView } from './views/result.ts'
 import type { RunView } from './views/run.ts'
 import type { ImportReport, SessionDetails } from './views/session.ts'
-import type { TreeTurn, TurnLine, TurnView, WindowTurn } from './views/turn.ts'
+import type { ThreadDiff, TreeTurn, TurnLine, TurnView, WindowTurn } from './views/turn.ts'
 import type { WhyView } from './views/why.ts'
 
 /** View of anything that a reference can name. */
@@ -51,7 +51,7 @@ export interface TurnApp {
   show(folder: string, reference: string): Promise<Shown>
   /** Explains why something exists, back to the user's words; `forward` adds its consequences. */
   why(folder: string, reference: string, options?: { forward?: boolean }): Promise<WhyView>
-  diff(folder: string, a: string, b: string): Promise<{ ancestor: string | null; a: string[]; b: string[] }>
+  diff(folder: string, a: string, b: string): Promise<ThreadDiff>
   /** One JSON text per turn, with everything; parents before children. */
   exportTurns(folder: string, session?: string): AsyncIterable<string>
   importTurns(lines: AsyncIterable<string>): Promise<ImportReport>

@@ -6,11 +6,12 @@ import { assertMayWritePrompt, senderLabel } from '../engine/run/sender.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
 import { fork } from '../engine/turns/fork.ts'
-import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from '../engine/turns/history.ts'
+import { contextPath, listPath, listTips, listTree, turnLines } from '../engine/turns/history.ts'
 import { routeToThread } from '../engine/turns/route.ts'
 import { exportTurns, importTurns } from '../engine/turns/transfer.ts'
 import { pathWindow, treeWindow } from '../engine/turns/windows.ts'
 import { show } from '../engine/views/show.ts'
+import { viewDiff } from '../engine/views/thread-diff.ts'
 import { why } from '../engine/why/why.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './guard/caller.ts'
@@ -98,7 +99,7 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     },
     diff: (folder, a, b) =>
       store.read(async (rows) =>
-        diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
+        viewDiff(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
       ),
     exportTurns: (folder, session) => linesOf(store, { folder, session, caller }),
     importTurns: (lines) => importTurns(runtime, lines),

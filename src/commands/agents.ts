@@ -133,7 +133,7 @@ export const agentCommands = [
           profile: ({ profileId }) => profileId,
         },
         wide: 'profile',
-        empty: 'nothing is pinned here: the default profile counts    /agents pin @writer',
+        empty: 'nothing is pinned here: the default profile is used    /agents pin @writer',
       })
       // Facts are wrapped, and a cell of a table is cut.
       const reasons = factsBlock(Object.fromEntries(pins.map(({ scope, why }) => [scope, why])))

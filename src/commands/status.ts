@@ -27,7 +27,8 @@ export const statusCommands = [
             'last said': last === undefined ? undefined : `“${last}”`,
             model: model ?? view.model,
             spend: spendWords(view),
-            'needs you': first === undefined ? undefined : `${view.needsYou.length}, first ${first}    /approvals`,
+            'needs you':
+              first === undefined ? undefined : `${view.needsYou.length}, first ${first}    ${lookAt(first)}`,
             running: queued > 0 ? `${running}, ${queued} queued    /runs` : running > 0 ? `${running}    /runs` : '0',
             'next job': view.nextFires[0] && `${view.nextFires[0].name} at ${view.nextFires[0].at}    /cron`,
           }),
@@ -36,6 +37,11 @@ export const statusCommands = [
     },
   }),
 ]
+
+/** The command that shows what waits for the user. */
+function lookAt(reference: string): string {
+  return reference.startsWith('plan:') ? `/show ${reference}` : '/approvals'
+}
 
 function spendWords({ spentTodayUsd, estimatedTodayUsd, lostTodayUsd, dayLimitUsd }: StatusView): string {
   const spent = `${estimatedTodayUsd > 0 ? '~' : ''}$${(spentTodayUsd + estimatedTodayUsd).toFixed(2)}`

@@ -19,8 +19,10 @@ export interface Health {
 
 /** Who uses the page, and what it shows first. */
 export interface Me extends AccountView {
-  /** Name of the home. */
-  home: string
+  /** Name of this installation. */
+  name: string
+  /** Folder of the home; null for others than the owner. */
+  home: string | null
   /** Folder to begin in; null for an admin, who has none of its own. */
   folder: string | null
   version: string

@@ -70,6 +70,10 @@ describe('turns and sessions', () => {
       ancestor: first.turnId,
       a: [second.turnId],
       b: [other.turnId],
+      work: {
+        a: { files: [], agents: [], tokens: 0, costUsd: 0 },
+        b: { files: [], agents: [], tokens: 0, costUsd: 0 },
+      },
     })
     expect(await heddle.json('show', second.turnId)).toMatchObject({
       kind: 'turn',

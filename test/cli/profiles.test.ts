@@ -184,7 +184,7 @@ describe('heddle agents pin', () => {
     await heddle.run('agents', 'unregister', '@poet')
     const { out } = await heddle.run('agents', 'pins')
     expect(out).toContain('@poet is not registered any more')
-    expect(out).toContain('the default profile counts')
+    expect(out).toContain('the default profile is used')
   })
 
   test('unpin removes a pin', async () => {

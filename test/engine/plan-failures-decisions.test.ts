@@ -1,11 +1,11 @@
 import { afterEach, describe, expect } from 'vitest'
 import type { Task } from '../../src/domain/plan.ts'
 import { briefHash } from '../../src/engine/plans/brief-hash.ts'
-import { changeTask } from '../../src/engine/plans/steer-plan.ts'
+import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { finishCancels } from '../../src/engine/run/cancel.ts'
 import { readEvents } from '../../src/store/rows/events.ts'
-import { listPlans } from '../../src/store/rows/plans.ts'
+import { listPlans, plansAwaitingUser } from '../../src/store/rows/plans.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { findTask, listTasks } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
@@ -55,6 +55,30 @@ describe.each(databases)('deciding on bad days on %s', (database) => {
     await untilTask('c', 'completed')
     await untilPlan('failed')
     expect(await statuses()).toEqual({ a: 'failed', b: 'skipped', c: 'completed' })
+  })
+
+  test('a plan with a failed task needs the user once no run of its session can decide, until the user has', async () => {
+    const heard = gate()
+    const coordinator = planningCoordinator()
+    office = await newOffice(database, {
+      coordinator: (said, last, request) => ({
+        ...coordinator(said, last, request),
+        ...(last.startsWith('plan:1 "The plan" has stopped') && { gate: heard }),
+      }),
+      'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
+      researcher: failing(['a']),
+    })
+    const needing = () => office.engine.store.read((rows) => plansAwaitingUser(rows))
+    const itemId = await office.say('go')
+    await untilPlan('failed')
+    expect(await needing()).toEqual([])
+    heard.open()
+    await office.heard(itemId)
+    expect(await needing()).toEqual([1])
+    const stopped = await plan()
+    if (!stopped) throw new Error('there is no plan')
+    await cancelPlan(office.engine, stopped, 'enough')
+    expect(await needing()).toEqual([])
   })
 
   /** A task that waits for one that has failed. */

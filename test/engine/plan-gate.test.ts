@@ -4,12 +4,20 @@ import { viewPlan } from '../../src/engine/plans/plan-views.ts'
 import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { findApproval } from '../../src/store/rows/approvals.ts'
-import { findPlan, listPlans } from '../../src/store/rows/plans.ts'
+import { findPlan, listPlans, plansAwaitingUser } from '../../src/store/rows/plans.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { brief, newOffice, type Office, type OfficeOptions, planner, planningCoordinator } from './test-team.ts'
+import {
+  brief,
+  newOffice,
+  type Office,
+  type OfficeOptions,
+  type Play,
+  planner,
+  planningCoordinator,
+} from './test-team.ts'
 
 const plans = (gate: Config['plans']): OfficeOptions => ({
   config: (config) => {
@@ -73,6 +81,23 @@ describe.each(databases)('the gate before a plan on %s', (database) => {
     expect(text).toContain('the user said no: leave the writer out')
     expect(text).toContain('spawn project-planner again with these words')
     expect(await begun()).toEqual([])
+  })
+
+  test('a plan that nobody started needs the user; one that asks does so by its question, one that was refused not at all', async () => {
+    const needing = () => office.engine.store.read((rows) => plansAwaitingUser(rows))
+    office = await newOffice(database, cast)
+    const itemId = await office.say('go', { attended: true })
+    await office.heard(itemId)
+    expect(await needing()).toEqual([])
+    await decide(office.engine, 1, { answer: 'no' })
+    await office.heard(itemId)
+    expect(await needing()).toEqual([])
+    await office.remove()
+    const plans: Play = (said, last, request) =>
+      last === 'go' ? planningCoordinator()(said, last, request) : { text: 'A fine plan.' }
+    office = await newOffice(database, { ...cast, coordinator: plans })
+    await office.ask('go')
+    expect(await needing()).toEqual([1])
   })
 
   test('what the owner edits while asked is what is shown, and what yes means', async () => {

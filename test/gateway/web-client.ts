@@ -12,7 +12,12 @@ export const webSettings: WebSettings = {
   allowPlain: false,
   requestsPerSecond: 10_000,
   failuresPerMinute: 60_000,
-  home: { name: 'test', workspace: '/here', recovered: { resumed: [], quarantined: [], lost: 0, unknownCalls: 0 } },
+  home: {
+    name: 'test',
+    folder: '/home',
+    workspace: '/here',
+    recovered: { resumed: [], quarantined: [], lost: 0, unknownCalls: 0 },
+  },
 }
 
 export interface WebAnswer {

@@ -88,7 +88,8 @@ describe('signing in', () => {
       principal: 'user:mia',
       rank: 'operator',
       folder: '/tmp',
-      home: 'test',
+      name: 'test',
+      home: null,
     })
     const [newest] = await gateway.app.tokens()
     expect(newest).toMatchObject({ user: 'mia', kind: 'browser', state: 'valid' })

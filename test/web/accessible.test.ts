@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inTurn } from '../setup/long.ts'
-import { axeFindings, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
+import { axeFindings, brokenWords, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
 beforeAll(async () => {
@@ -42,9 +42,9 @@ describe('every page', () => {
       await page.goto(`${heddle.url}${path}`)
       await page.locator('main h1').waitFor()
       await page.getByText('Loading…').waitFor({ state: 'detached' })
-      found[path] = { axe: await axeFindings(page), isTooWide: await isTooWide(page) }
+      found[path] = { axe: await axeFindings(page), isTooWide: await isTooWide(page), broken: await brokenWords(page) }
     }
-    expect(found).toEqual(Object.fromEntries(places.map((path) => [path, { axe: [], isTooWide: false }])))
+    expect(found).toEqual(Object.fromEntries(places.map((path) => [path, { axe: [], isTooWide: false, broken: [] }])))
     await page.close()
   })
 

@@ -238,6 +238,22 @@ export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 }
 
+/** Words of a page that are broken over two lines: there was no room for them. */
+export function brokenWords(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = []
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const range = document.createRange()
+    for (let text = texts.nextNode(); text; text = texts.nextNode())
+      for (const { 0: word, index } of (text.textContent ?? '').matchAll(/(?<![^\s(])@?[a-z]{2,14}(?![^\s.,:;)])/gi)) {
+        range.setStart(text, index)
+        range.setEnd(text, index + word.length)
+        if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push(word)
+      }
+    return found
+  })
+}
+
 async function startDaemon(child: ChildProcess): Promise<{ child: ChildProcess; url: string }> {
   let said = ''
   const url = await new Promise<string>((resolve, reject) => {

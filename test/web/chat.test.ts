@@ -20,10 +20,10 @@ describe('a chat', () => {
     const page = await heddle.open('/s/main')
     await send(page, 'survey and report per part')
     const asked = page.getByRole('article', { name: /^Approval/ })
-    await asked.getByText('asks to use run_project').waitFor()
+    await asked.getByText('asks to start a plan').waitFor()
     // The words of a reply stand before the calls that it made, also after a reload.
     const answer = page.getByRole('article', { name: 'Answer under way' })
-    await expect.poll(() => answer.textContent(), { timeout: 20_000 }).toMatch(/has 6 tasks.*wait\d/s)
+    await expect.poll(() => answer.textContent(), { timeout: 20_000 }).toMatch(/has 6 tasks.*wait<?\d/s)
     await page.waitForFunction(() => document.title === '(1) main · heddle')
     await asked.getByRole('button', { name: 'Allow once' }).click()
     await asked.getByText('asks to use write_file').waitFor()
@@ -34,7 +34,7 @@ describe('a chat', () => {
     await page.close()
   })
 
-  test('refuses an answer for something else than what was shown, and shows what it is now', async () => {
+  test('refuses an answer for something else than what was shown, and stops what only an agent is at with a button', async () => {
     const page = await heddle.open('/s/refused')
     await page.route('**/v1/approvals/*', (route) => {
       const sent = route.request().postDataJSON() as { hash: string }
@@ -45,10 +45,10 @@ describe('a chat', () => {
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toMatch(/Nothing was sent on/)
     await page.unroute('**/v1/approvals/*')
-    await page.getByRole('button', { name: 'No…' }).click()
-    await page.getByLabel(/Why not/).fill('not now')
-    await page.getByRole('button', { name: 'Do not allow it' }).click()
+    await page.getByRole('article', { name: 'Answer under way' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await page.getByRole('article', { name: /^Approval/ }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' })
     await page.close()
   })
 
@@ -57,7 +57,7 @@ describe('a chat', () => {
     await box(page).fill('half a thought')
     await page.reload()
     await page.getByRole('link', { name: 'Overview' }).click()
-    await page.getByRole('link', { name: 'Chat' }).click()
+    await page.getByRole('link', { name: 'Chat', exact: true }).click()
     expect(await box(page).inputValue()).toBe('half a thought')
     await box(page).fill('')
     await page.close()

@@ -11,10 +11,14 @@ afterAll(() => heddle.close())
 
 describe('what needs you', () => {
   test('is answered on a phone in two taps, with the whole change in view', async () => {
-    await heddle.heddle('ask', '--no-wait', 'write NOTES.md: buy milk')
+    const lines = Array.from({ length: 90 }, (_, at) => `${at} bottles of milk`)
+    await heddle.heddle('ask', '--no-wait', `write NOTES.md: buy milk\n${lines.join('\n')}`)
     const page = await heddle.open('/', { theme: 'dark', width: 390, height: 844 })
     await page.getByRole('link', { name: 'Needs 1 need you' }).tap()
     await page.getByText('+buy milk').waitFor()
+    // However long, all of it lies on the page, and not in a box that scrolls.
+    await page.getByText('+89 bottles of milk').waitFor()
+    expect(await page.locator('article pre').evaluate((box) => box.scrollHeight > box.clientHeight)).toBe(false)
     expect(await axeFindings(page)).toEqual([])
     expect(await isTooWide(page)).toBe(false)
     await page.getByRole('button', { name: 'Allow once' }).tap()
@@ -29,7 +33,7 @@ describe('what needs you', () => {
     const page = await heddle.open('/s/plan')
     await page.locator('#message').fill('survey and report per part')
     await page.locator('#message').press('Enter')
-    await page.getByText('asks to use run_project').waitFor()
+    await page.getByText('asks to start a plan').waitFor()
     await page.getByRole('link', { name: /^Needs you/ }).click()
     const card = page.getByRole('article', { name: /^Approval/ })
     await card.getByText('summarise src').first().waitFor()

@@ -27,8 +27,15 @@ describe('the other pages', () => {
       await page.getByRole('menuitem', { name: /Mark to compare/ }).click()
     }
     await page.getByRole('button', { name: 'Compare the two marked turns' }).click()
-    await page.getByText('Both go on from').waitFor()
+    await page.getByText('Both continue from').waitFor()
     expect(await page.locator('ins').allTextContents()).toEqual(['443', '8443'])
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('left and right')
+    // What an agent wrote for a branch is a part of it. A turn in the middle has no session, but what was asked.
+    const log = JSON.parse(await heddle.heddle('log', 'left', '--json')) as { turns: { id: string }[] }
+    await page.goto(`${heddle.url}/compare/main...${log.turns[0]?.id}`)
+    const figures = page.getByRole('row').filter({ hasText: /^(agents|files)/ })
+    await expect.poll(() => figures.allTextContents()).toEqual(['agents@writer 1–', 'filesNOTES.md–'])
+    await page.getByRole('heading', { level: 1, name: 'main and “which port?”' }).waitFor()
     await page.close()
   })
 
@@ -97,7 +104,8 @@ describe('the other pages', () => {
     const page = await (await heddle.context()).newPage()
     await page.goto(`${heddle.url}/welcome?in=/etc`)
     await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
-    expect(await page.locator('main').textContent()).toContain(heddle.folder)
+    const told = await page.locator('main').textContent()
+    expect(told).toContain(`works in ${heddle.folder} and keeps its records in ${join(heddle.folder, '../home')}.`)
     const [link = ''] = /http:.*/.exec(await heddle.heddle('open', '--print')) ?? []
     for (let times = 0; times < 2; times++) {
       await page.goto('about:blank')

@@ -52,7 +52,7 @@ describe('the registry', () => {
     await page.getByText('saved version 3 while you were editing version 2').waitFor()
     await page.getByRole('heading', { name: 'Theirs, since version 2' }).waitFor()
     expect(await axeFindings(page)).toEqual([])
-    await page.getByRole('button', { name: 'Go on with my text' }).click()
+    await page.getByRole('button', { name: 'Continue with my text' }).click()
     await page.getByRole('button', { name: 'See changes' }).click()
     await page.getByRole('button', { name: 'Save as version 4' }).click()
     await page.getByText(/^version 4, saved/).waitFor()

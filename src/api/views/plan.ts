@@ -12,12 +12,16 @@ export interface PlanLine {
   counts: Partial<Record<TaskStatus, number>>
   createdAt: string
   finishedAt: string | null
+  /** Only the user can carry it on: tasks failed, or it was never started. */
+  needsYou?: true
 }
 
 /** A task in a list: everything but its brief. */
 export interface TaskLine {
   id: number
   planId: number
+  /** Its place in the plan, from 1; none once a new version of the plan has dropped it. */
+  number?: number
   key: string
   title: string
   skill: string

@@ -16,7 +16,7 @@ import type { TurnModel } from '../../domain/turn.ts'
 import type { ListPage, PageOptions } from './page.ts'
 
 /** All of a run. */
-export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'tellsOf'> {
+export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'taskNumber' | 'tellsOf'> {
   kind: 'run'
   runKind: RunKind
   epoch: number
@@ -66,6 +66,8 @@ export interface RunLine {
   /** Name of its agent's file. */
   skill?: string
   taskId?: number
+  /** Place of that task in its plan, from 1. */
+  taskNumber?: number
   /** The session that it summarises, for a narrator run. */
   tellsOf?: string
   via: RunOrigin

@@ -7,7 +7,7 @@ export interface StatusView {
   session: string
   /** The model that answers by default; null while none is configured. */
   model: string | null
-  /** References of everything that waits for the user. */
+  /** References of everything that waits for the user: approvals, then plans. */
   needsYou: string[]
   /** Runs of this home, in all folders. */
   running: number

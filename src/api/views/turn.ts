@@ -21,6 +21,25 @@ export interface TurnLine {
   requestId: string
 }
 
+/** Where two threads part: the last turn of both, the turns that only one has, and what came of those. */
+export interface ThreadDiff {
+  ancestor: string | null
+  a: string[]
+  b: string[]
+  work: { a: BranchWork; b: BranchWork }
+}
+
+/** What came of turns besides their answers. */
+export interface BranchWork {
+  /** Files that their runs, or agents below these, changed: relative to the folder. */
+  files: { path: string; undone: boolean }[]
+  /** Agents that worked for them, each with its number of runs. */
+  agents: { agent: string; runs: number }[]
+  /** Of these agents, estimates and lost calls included. */
+  tokens: number
+  costUsd: number
+}
+
 /** A turn of the whole tree. */
 export interface TreeTurn extends TurnLine {
   /** Label of the session that wrote it; null if none goes on after it. */

@@ -81,7 +81,8 @@ function sessionRows(here: CommandContext, main: SessionView | undefined, count:
 export function needsYouRows(here: CommandContext, { needsYou }: StatusView): string[] {
   const [first] = needsYou
   if (first === undefined) return []
-  return [statusRow(here, 'needs you', `${needsYou.length}, first ${first}    heddle approvals`)]
+  const look = first.startsWith('plan:') ? `heddle plans ${first}` : 'heddle approvals'
+  return [statusRow(here, 'needs you', `${needsYou.length}, first ${first}    ${look}`)]
 }
 
 /** Counts of running and queued runs, with the running plan. */

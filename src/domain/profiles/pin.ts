@@ -42,7 +42,7 @@ export function effectivePin(pins: readonly Pin[]): EffectivePin {
   const others = inOrder.filter((pin) => pin !== winner)
   return {
     pin: winner ?? null,
-    why: winner ? whyItCounts(winner, others) : 'nothing is pinned here that exists: the default profile counts',
+    why: winner ? whyItCounts(winner, others) : 'nothing is pinned: the default profile is used',
     others: others.map((pin) => ({ pin, why: whyNot(pin, winner) })),
   }
 }

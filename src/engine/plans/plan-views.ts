@@ -5,11 +5,11 @@ import type { Plan, Task, TaskStatus } from '../../domain/plan.ts'
 import { narrativesOfTask } from '../../store/knowledge/narrative-tasks.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
-import { findPlan, listPlans } from '../../store/rows/plans.ts'
+import { findPlan, listPlans, plansAwaitingUser } from '../../store/rows/plans.ts'
 import { findResult, listResults, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
-import { countTasks, findTask, listTasks, tasksOf } from '../../store/rows/tasks.ts'
+import { countTasks, findTask, listTasks, taskIdsOf, tasksOf } from '../../store/rows/tasks.ts'
 import type { Reading } from '../../store/store.ts'
 import { lossLines, lostByPlan, stillLost } from '../files/lost-writes.ts'
 import { describeActivity } from '../run/doing.ts'
@@ -29,18 +29,20 @@ interface TaskViewContext extends Pick<Engine, 'agents'> {
 /** Context of views that also look at files. */
 type FileViewContext = TaskViewContext & Pick<Engine, 'protect'>
 
-/** Plans, newest first; of one folder if given. */
+/** Plans, newest first; of one folder if given, and only those that need the user if that is asked for. */
 export async function viewPlans(
   rows: Reading,
-  { folder, ...own }: OwnedBy & { folder?: string } = {},
+  { folder, needsYou = false, ...own }: OwnedBy & { folder?: string; needsYou?: boolean } = {},
 ): Promise<PlanLine[]> {
-  const lines = await Promise.all((await listPlans(rows, own)).map((plan) => planLine(rows, plan)))
+  const waiting = await plansAwaitingUser(rows, own)
+  const listed = (await listPlans(rows, own)).filter(({ id }) => !needsYou || waiting.includes(id))
+  const lines = await Promise.all(listed.map((plan) => planLine(rows, plan, waiting)))
   return lines.filter((line) => folder === undefined || line.folder === folder)
 }
 
 export async function viewPlan(rows: Reading, context: FileViewContext, text: string): Promise<PlanView> {
   const plan = await resolvePlan(rows, text)
-  const line = await planLine(rows, plan)
+  const line = await planLine(rows, plan, await plansAwaitingUser(rows))
   const tasks = await tasksOf(rows, plan.id)
   const isOver = plan.status !== 'proposed' && plan.status !== 'running'
   const warnings = isOver ? [] : targetWarnings(tasks, context.agents, line.folder ?? '')
@@ -122,7 +124,7 @@ function parseNumber(text: string, kind: 'plan' | 'task', remedy: string): numbe
   return Number(digits)
 }
 
-async function planLine(rows: Reading, plan: Plan): Promise<PlanLine> {
+async function planLine(rows: Reading, plan: Plan, waiting: readonly number[]): Promise<PlanLine> {
   const [session] = await findSessions(rows, { id: plan.sessionId })
   return {
     id: plan.id,
@@ -133,13 +135,22 @@ async function planLine(rows: Reading, plan: Plan): Promise<PlanLine> {
     counts: await countTasks(rows, plan.id),
     createdAt: new Date(plan.createdAt).toISOString(),
     finishedAt: plan.finishedAt === null ? null : new Date(plan.finishedAt).toISOString(),
+    ...(waiting.includes(plan.id) && { needsYou: true as const }),
   }
 }
 
 async function taskLines(rows: Reading, context: TaskViewContext, tasks: Task[]): Promise<TaskLine[]> {
+  const numbers = new Map<number, number>()
+  for (const planId of new Set(tasks.map((task) => task.planId)))
+    for (const [at, id] of (await taskIdsOf(rows, planId)).entries()) numbers.set(id, at + 1)
   const lines: TaskLine[] = []
-  for (const task of tasks) lines.push(await taskLine(rows, context, task))
+  for (const task of tasks) lines.push({ ...(await taskLine(rows, context, task)), ...numberOf(task) })
   return lines
+
+  function numberOf({ id }: Task): Pick<TaskLine, 'number'> {
+    const number = numbers.get(id)
+    return number === undefined ? {} : { number }
+  }
 }
 
 async function taskLine(rows: Reading, { agents, now }: TaskViewContext, task: Task): Promise<TaskLine> {

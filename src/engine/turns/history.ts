@@ -1,4 +1,4 @@
-import type { TurnLine } from '../../api/views/turn.ts'
+import type { ThreadDiff, TurnLine } from '../../api/views/turn.ts'
 import type { PlacedTurn, Thread } from '../../domain/turn.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
@@ -51,11 +51,7 @@ export async function contextPath(rows: Reading, end: Thread): Promise<PlacedTur
 }
 
 /** Turns that only one of two paths has, oldest first, and their last common ancestor. */
-export async function diffPaths(
-  rows: Reading,
-  a: Thread,
-  b: Thread,
-): Promise<{ ancestor: string | null; a: string[]; b: string[] }> {
+export async function diffPaths(rows: Reading, a: Thread, b: Thread): Promise<Omit<ThreadDiff, 'work'>> {
   const [left, right] = await Promise.all([readThreads(rows, a), readThreads(rows, b)])
   let shared = 0
   while (shared < left.length && left[shared]?.turnId === right[shared]?.turnId) shared++

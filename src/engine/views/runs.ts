@@ -150,7 +150,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
   const unfinished = runs.filter(({ finishedAt }) => finishedAt === null)
   const doing = await describeActivity(rows, unfinished, now)
   return listed.map((each) => {
-    const { run, session, narrates, activeAt, model } = each
+    const { run, session, narrates, activeAt, model, taskNumber } = each
     const spent = spending.get(run.id) ?? spendingOf([])
     return {
       id: run.id,
@@ -168,6 +168,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       ...(run.options.routedBy !== undefined && { routedBy: run.options.routedBy }),
       ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),
       ...(run.taskId !== null && { taskId: run.taskId }),
+      ...(taskNumber !== null && { taskNumber }),
       via: run.via,
       lane: run.lane,
       model: { requested: run.modelRequested, actual: model, ...(run.modelClamp && { clamped: run.modelClamp }) },

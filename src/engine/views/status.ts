@@ -5,6 +5,7 @@ import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
 import { countJobs, listJobs } from '../../store/rows/jobs/jobs.ts'
 import { countDead } from '../../store/rows/jobs/outbox.ts'
+import { plansAwaitingUser } from '../../store/rows/plans.ts'
 import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
 import { runsOf } from '../../store/rows/runs.ts'
 import { spentSince } from '../../store/rows/usage.ts'
@@ -33,7 +34,10 @@ export async function statusOf(
     folder: options.folder,
     session: 'main',
     model: options.model,
-    needsYou: (await openApprovals(rows, own)).map(({ id }) => `approval:${id}`),
+    needsYou: [
+      ...(await openApprovals(rows, own)).map(({ id }) => `approval:${id}`),
+      ...(await plansAwaitingUser(rows, own)).map((id) => `plan:${id}`),
+    ],
     running: live.filter(({ state }) => state === 'running').length,
     queued: live.filter(({ state }) => state === 'queued').length,
     spentTodayUsd: spent.costUsd,

@@ -8,8 +8,8 @@ export const planRoutes: RoutesOf<PlanApp> = {
   plans: [
     get('plans', {
       path: '/v1/plans',
-      summary: 'Plans of a folder, or of all, newest first.',
-      input: z.strictObject({ folder: folder.exactOptional() }),
+      summary: 'Plans of a folder, or of all, newest first; with `needsYou`, only those that wait for a decision.',
+      input: z.strictObject({ folder: folder.exactOptional(), needsYou: flag.exactOptional() }),
       answer: { key: 'plans' },
       call: (app, { id: _, ...filter }) => app.plans(filter),
       fields: (filter = {}) => ({ ...filter }),

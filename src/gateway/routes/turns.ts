@@ -134,7 +134,7 @@ export const turnRoutes: RoutesOf<TurnApp> = {
   diff: [
     get('diff', {
       path: '/v1/diff',
-      summary: 'Where two threads part, and the turns of each since then.',
+      summary: 'Where two threads part, the turns of each since then, and what came of them.',
       input: z.strictObject({ folder, a: reference, b: reference }),
       call: (app, { folder, a, b }) => app.diff(folder, a, b),
       fields: (folder, a, b) => ({ folder, a, b }),

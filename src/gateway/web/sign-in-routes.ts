@@ -13,9 +13,10 @@ import { cookieHeader } from './credential.ts'
 
 const codeFields = z.strictObject({ code: z.string().min(1).max(200) })
 
-/** What the page says of the home that it shows; `workspace` is the folder to begin in. */
+/** What the page says of the home that it shows: its name and folder, and the folder to begin in. */
 export interface HomeFacts {
   name: string
+  folder: string
   workspace: string
   recovered: Recovered
 }
@@ -64,7 +65,8 @@ async function viewMe({ heddle, health, home }: SignInContext, principal: Princi
   const [last] = isHome ? (await app.sessions({ kind: 'person', limit: 1 })).rows : []
   return {
     ...account,
-    home: home.name,
+    name: home.name,
+    home: isHome ? home.folder : null,
     folder: isHome ? (last?.folder ?? home.workspace) : account.folder,
     version: health.version,
     since: health.since,

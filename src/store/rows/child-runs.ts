@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { Run } from '../../domain/run.ts'
+import type { Builder } from '../dialect.ts'
+import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading } from '../store.ts'
 import { runFrom } from './run-rows.ts'
@@ -7,6 +9,31 @@ import { runFrom } from './run-rows.ts'
 /** Child runs of a run, oldest first, including those after results of their own children. */
 export async function childrenOf(rows: Reading, parentRunId: string): Promise<Run[]> {
   return (await rows.all(ofParent({ parentRunId }))).map(runFrom)
+}
+
+/** Turns that are looked up by one statement. */
+const maxTurns = 500
+
+/** The runs that made these turns, and all that were started below them. */
+export async function runsOfTurns(
+  rows: Reading,
+  turnIds: readonly string[],
+): Promise<{ id: string; agent: string; isOfTurn: boolean }[]> {
+  const found: { id: string; agent: string | null; depth: number }[] = []
+  for (let at = 0; at < turnIds.length; at += maxTurns)
+    found.push(...(await rows.all(belowTurns(rows.build, turnIds.slice(at, at + maxTurns)))))
+  return found.map(({ id, agent, depth }) => ({ id, agent: agent ?? 'agent', isOfTurn: Number(depth) === 0 }))
+}
+
+function belowTurns(build: Builder, turnIds: readonly string[]) {
+  return raw<{ id: string; agent: string | null; depth: number }>(
+    build,
+    sql`WITH RECURSIVE work (id, depth) AS (
+          SELECT turns.run_id, 0 FROM turns WHERE turns.id IN (${sql.join(turnIds)})
+          UNION SELECT runs.id, work.depth + 1 FROM work JOIN runs ON runs.parent_run_id = work.id)
+        SELECT work.id, runs.agent, min(work.depth) AS depth FROM work JOIN runs ON runs.id = work.id
+        GROUP BY work.id, runs.agent ORDER BY work.id`,
+  )
 }
 
 /**

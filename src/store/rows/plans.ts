@@ -52,6 +52,16 @@ export async function listPlans(
   return (await rows.all(query)).map(planFrom)
 }
 
+/**
+ * Ids of the plans that only the user can carry on, oldest first: tasks failed or are blocked, or the plan was never started
+ * and the user has not refused to. While a run of its session is unfinished, a plan waits for that run.
+ */
+export async function plansAwaitingUser(rows: Reading, { principal }: OwnedBy = {}): Promise<number[]> {
+  let query = rows.build.selectFrom('projects').select('id').where(awaitsUser).orderBy('id')
+  if (principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, principal))
+  return (await rows.all(query)).map(({ id }) => id)
+}
+
 /** Plans that were made for a turn on the path that ends in this thread. */
 export async function plansOnPath(rows: Reading, { turnId }: Pick<Thread, 'turnId'>): Promise<Plan[]> {
   return (await rows.all(madeOnPath({ turnId }))).map(planFrom)
@@ -136,6 +146,16 @@ export async function saveRunLabel(tx: Tx, runId: string, { integrity, sources }
 export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis): Promise<void> {
   await tx.run(end({ id, status, at }))
 }
+
+const awaitsUser = sql<boolean>`(
+  projects.status = 'failed'
+  OR projects.status = 'running' AND EXISTS (
+    SELECT 1 FROM tasks
+    WHERE tasks.project_id = projects.id AND tasks.status IN ('failed', 'blocked') AND tasks.dropped_in IS NULL)
+  OR projects.status = 'proposed' AND NOT EXISTS (
+    SELECT 1 FROM approvals JOIN runs ON runs.id = approvals.run_id
+    WHERE approvals.tool = 'run_project' AND approvals.answer = 'no' AND runs.root_run_id = projects.root_run_id)
+) AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = projects.session_id AND runs.finished_at IS NULL)`
 
 const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))
 

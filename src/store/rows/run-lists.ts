@@ -24,6 +24,8 @@ export interface ListedRun {
   activeAt: Millis | null
   /** Model of the last answered call. */
   model: string | null
+  /** Place of its task in the plan, from 1. */
+  taskNumber: number | null
 }
 
 /** Which runs a list is about. Imported turns have no place in one. */
@@ -177,6 +179,9 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
       // A partial reply counts as well, but complete ones come first.
       sql<string | null>`(SELECT model FROM usage WHERE run_id = runs.id AND state IN ('spent', 'estimated')
         ORDER BY state DESC, call DESC LIMIT 1)`.as('answered_by'),
+      sql<number | string | null>`(SELECT (SELECT count(*) FROM tasks AS earlier
+          WHERE earlier.project_id = tasks.project_id AND earlier.id <= tasks.id AND earlier.dropped_in IS NULL)
+        FROM tasks WHERE tasks.id = runs.task_id AND tasks.dropped_in IS NULL)`.as('task_number'),
     ])
 }
 
@@ -188,6 +193,7 @@ type FactRow = RunRow & {
   call_at: number | null
   pause_at: number | null
   answered_by: string | null
+  task_number: number | string | null
 }
 
 function listedFrom(row: FactRow): ListedRun {
@@ -198,5 +204,6 @@ function listedFrom(row: FactRow): ListedRun {
     narrates: row.narrates,
     activeAt: times.length === 0 ? null : Math.max(...times),
     model: row.answered_by,
+    taskNumber: row.task_number === null ? null : Number(row.task_number),
   }
 }

@@ -38,6 +38,11 @@ export async function tasksOf(rows: Reading, planId: number): Promise<Task[]> {
   return (await rows.all(ofPlan({ planId }))).map(taskFrom)
 }
 
+/** Ids of a plan's tasks that were not dropped, in planned order. */
+export async function taskIdsOf(rows: Reading, planId: number): Promise<number[]> {
+  return (await rows.all(idsOfPlan({ planId }))).map(({ id }) => id)
+}
+
 export async function listTasks(
   rows: Reading,
   filter: OwnedBy & { planId?: number; status?: TaskStatus },
@@ -181,6 +186,15 @@ const byId = statement((db, arg: { id: number }) => db.selectFrom('tasks').selec
 
 const ofPlan = statement((db, arg: { planId: number }) =>
   db.selectFrom('tasks').selectAll().where('project_id', '=', arg.planId).where('dropped_in', 'is', null).orderBy('id'),
+)
+
+const idsOfPlan = statement((db, arg: { planId: number }) =>
+  db
+    .selectFrom('tasks')
+    .select('id')
+    .where('project_id', '=', arg.planId)
+    .where('dropped_in', 'is', null)
+    .orderBy('id'),
 )
 
 // Spelled like the partial index that it must use.

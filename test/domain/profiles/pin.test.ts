@@ -16,7 +16,7 @@ test('a pin of a session comes before one of the user, of the folder and of all,
 test('without a pin nothing counts, and it says so', () => {
   expect(effectivePin([])).toEqual({
     pin: null,
-    why: 'nothing is pinned here that exists: the default profile counts',
+    why: 'nothing is pinned: the default profile is used',
     others: [],
   })
 })

@@ -3,7 +3,7 @@ import { useFolder } from './folder.ts'
 import { lastVisit } from './last-visit.ts'
 import { get } from './request.ts'
 import { toServerTime } from './server-time.ts'
-import type { Approval, ChatCommand, PlanLine, Run, RunLine, RunSteps, Session, Status } from './wire.ts'
+import type { Approval, ChatCommand, Plan, PlanLine, Run, RunLine, RunSteps, Session, Status } from './wire.ts'
 
 // Keys begin with the noun that events name: live/refresh.ts marks them as stale.
 
@@ -81,6 +81,21 @@ function stepsQuery(id: string) {
   return queryOptions({
     queryKey: ['steps', id],
     queryFn: ({ signal }) => get<RunSteps>(`/v1/runs/${encodeURIComponent(id)}/steps`, {}, signal),
+  })
+}
+
+/** Plans of all folders that only the user can carry on, newest first. */
+export function useWaitingPlans(): UseQueryResult<PlanLine[]> {
+  return useQuery({
+    queryKey: ['plans', 'needs you'],
+    queryFn: async ({ signal }) => (await get<{ plans: PlanLine[] }>('/v1/plans', { needsYou: true }, signal)).plans,
+  })
+}
+
+export function usePlan(id: string): UseQueryResult<Plan> {
+  return useQuery({
+    queryKey: ['plan', id],
+    queryFn: ({ signal }) => get<Plan>(`/v1/plans/${encodeURIComponent(id)}`, {}, signal),
   })
 }
 

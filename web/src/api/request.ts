@@ -7,6 +7,8 @@ export class RequestError extends Error {
   readonly status: number
   readonly code: string
   readonly remedy: string
+  /** When it was refused, by the clock of the browser. */
+  readonly at = Date.now()
   /** Whether the same request may succeed later. */
   readonly canRetry: boolean
   /** What is there now, if somebody else has changed it meanwhile. */

@@ -39,6 +39,7 @@ export type UndoReport = Answer<'undo'>
 export type Result = Extract<Shown, { kind: 'result' }>
 export type Usage = Answer<'usage'>
 export type Why = Answer<'why'>
+export type ThreadDiff = Answer<'diff'>
 export type Turn = Extract<Shown, { kind: 'turn' }>
 export type TreeTurn = RowOf<'turnTree'>
 export type PathTurn = RowOf<'turnWindow'>

@@ -1,11 +1,11 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
 import { FolderContext, firstFolder, rememberFolder } from '../api/folder.ts'
 import { keepLastVisit } from '../api/last-visit.ts'
 import { MeContext, signIn } from '../api/me.ts'
-import { RequestError } from '../api/request.ts'
+import { get, RequestError } from '../api/request.ts'
 import type { Me } from '../api/wire.ts'
 import { Live } from '../live/live.ts'
 import { Refresher } from '../live/refresh.ts'
@@ -16,6 +16,7 @@ import { Loading } from '../parts/notice.tsx'
 import { NotFound } from './not-found.tsx'
 import { PageFailure } from './page-failure.tsx'
 import { routeEntries } from './routes.ts'
+import styles from './shell.module.css'
 import { Shell } from './shell.tsx'
 import { SignedOut } from './signed-out.tsx'
 
@@ -41,15 +42,35 @@ export function App(): ReactNode {
   return (
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={signedIn.queries}>
-        <MeContext value={signedIn.me}>
+        <MeProvider first={signedIn.me}>
           <LiveContext value={signedIn.live}>
             <Router hook={useEncodedLocation}>
               <Screens fallbackFolder={signedIn.me.folder ?? '/'} />
             </Router>
           </LiveContext>
-        </MeContext>
+        </MeProvider>
       </QueryClientProvider>
     </CSPProvider>
+  )
+}
+
+/** Who is signed in and what Heddle says of itself: read again with everything else when a lost connection is back. */
+function MeProvider({ first, children }: { first: Me; children: ReactNode }): ReactNode {
+  const { data } = useQuery({
+    queryKey: ['me'],
+    queryFn: ({ signal }) => get<Me>('/v1/me', {}, signal),
+    initialData: first,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return <MeContext value={data}>{children}</MeContext>
+}
+
+/** A screen whose code is on its way. */
+function PageLoading(): ReactNode {
+  return (
+    <div className={styles['loading']}>
+      <Loading />
+    </div>
   )
 }
 
@@ -81,7 +102,7 @@ function Screens({ fallbackFolder }: { fallbackFolder: string }): ReactNode {
     <FolderContext value={place}>
       <Shell>
         <ErrorBoundary resetKey={location} fallback={(error) => <PageFailure error={error} />}>
-          <Suspense fallback={<Loading />}>
+          <Suspense fallback={<PageLoading />}>
             <Switch>
               {routeEntries.map(({ path, page: Screen }) => (
                 <Route key={path} path={path}>

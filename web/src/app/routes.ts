@@ -1,7 +1,7 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
+import { loadPart } from '../api/load-part.ts'
 import { hasRank } from '../api/me.ts'
 import type { Me } from '../api/wire.ts'
-import { loadPart } from '../parts/load-part.ts'
 
 /** A page and where it is. */
 interface RouteEntry {

@@ -59,12 +59,15 @@ function SideNav(): ReactNode {
 
 /** Who is signed in, and the way out. */
 function Account(): ReactNode {
-  const { principal } = useMe()
+  const { principal, name } = useMe()
   const [error, setError] = useState<unknown>()
   const signOut = () => void post('/v1/sign-out').then(leave, setError)
   return (
     <div className={styles['account']}>
-      <span>{withoutBidi(principal.replace(/^user:/, ''))}</span>
+      <span>
+        <span>{withoutBidi(principal.replace(/^user:/, ''))}</span>{' '}
+        <span className="quiet">at {withoutBidi(name)}</span>
+      </span>
       <button type="button" onClick={signOut}>
         Sign out
       </button>

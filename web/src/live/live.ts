@@ -4,8 +4,8 @@ import { readStream } from './read-stream.ts'
 import type { Refresher } from './refresh.ts'
 import { RunTexts } from './run-texts.ts'
 
-/** State of the connection to Heddle; `since` is when it was lost. */
-export type Connection = { state: 'connecting' | 'live' | 'signed-out' } | { state: 'lost'; since: number }
+/** State of the connection to Heddle; `since` is when it was opened, or lost. */
+export type Connection = { state: 'connecting' | 'signed-out' } | { state: 'live' | 'lost'; since: number }
 
 /** What tabs tell each other. `previous` is the cursor of the event before. */
 type TabMessage =
@@ -72,7 +72,7 @@ export class Live {
     readStream(() => this.#cursor, {
       onOpen: () => {
         this.#failures = 0
-        this.#connect({ state: 'live' })
+        this.#connect({ state: 'live', since: Date.now() })
       },
       onEvent: (event) => {
         const previous = this.#cursor
@@ -107,10 +107,12 @@ export class Live {
   }
 
   #connect(connection: Connection): void {
-    const wasLost = this.#connection.state === 'lost'
+    const before = this.#connection
     this.#connection = connection
     if (this.#isLeader) this.#tell(this.#state())
-    if (wasLost && connection.state === 'live') this.#refresher.everything()
+    // Opened again: Heddle may be another process now, and what was asked in between had no answer.
+    const isReopened = connection.state === 'live' && before.state !== 'connecting'
+    if (isReopened && !(before.state === 'live' && before.since === connection.since)) this.#refresher.everything()
     for (const listener of this.#listeners) listener()
   }
 

@@ -71,7 +71,8 @@ function keysOf({ kind, subject, payload }: Event): QueryKey[] {
     case 'run.queued':
     case 'run.started':
     case 'run.waiting':
-      return [['runs'], ['run', id], ['steps', id], ['status'], ['approvals'], ['sessions']]
+      // A plan waits for the user only while no run of its session could decide.
+      return [['runs'], ['run', id], ['steps', id], ['status'], ['approvals'], ['sessions'], ['plans', 'needs you']]
     case 'run.fallback':
     case 'run.limited':
     case 'run.undone':
@@ -86,7 +87,7 @@ function keysOf({ kind, subject, payload }: Event): QueryKey[] {
       return [['plans'], ['plan', id], ['status'], ['approvals']]
     case 'task.changed':
       // An edit of a task changes the question whether to start its plan.
-      return [['plans'], ['plan', String(plan)], ['task', id], ['approvals']]
+      return [['plans'], ['plan', String(plan)], ['task', id], ['approvals'], ['status']]
     default:
       return noun === 'memory' ? [['memories']] : [['sessions'], ['tree']]
   }

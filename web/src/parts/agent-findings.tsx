@@ -57,7 +57,7 @@ export function stateOfFile({ status, shadowedBy }: Pick<AgentFile, 'status' | '
 
 /** Where an agent file was found, in words. */
 export function sourceWords(source: AgentFile['source']): string {
-  return { folder: 'in this folder', home: 'in your home', config: 'in a folder of skills:', 'built-in': 'shipped' }[
+  return { folder: 'in this folder', home: 'in your home', config: 'in a folder of skills:', 'built-in': 'built in' }[
     source
   ]
 }

@@ -32,7 +32,7 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
   return (
     <article className={styles['card']} aria-label={`Approval ${id}`}>
       <header className={styles['head']}>
-        <State name="needs-you" word={withoutBidi(`@${agent} asks to use ${tool}`)} />
+        <State name="needs-you" word={withoutBidi(`@${agent} asks to ${actOf(tool)}`)} />
         <span className={styles['about']}>
           <Ago at={approval.askedAt} /> · <Reference to={`run:${approval.runId}`} /> ·{' '}
           <Reference to={`approval:${id}`} />
@@ -41,7 +41,9 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
       {approval.isAskedAgain && <p className={styles['again']}>Asked again: something changed after your answer.</p>}
       {request !== '' && (
         <div className={styles['request']}>
-          <span className="quiet small">for{requestSession === null ? '' : ` ${withoutBidi(requestSession)}`}</span>
+          <span className="quiet small">
+            you asked{requestSession === null ? '' : `, in ${withoutBidi(requestSession)}`}
+          </span>
           <PlainWords text={request} isSerif />
         </div>
       )}
@@ -82,6 +84,13 @@ export function ApprovalCard({ approval, onAnswered }: ApprovalCardProps): React
   )
 }
 
+const startsPlan = 'run_project'
+
+/** What a call wants to do, for people: only a plan is started by a tool of which they know nothing. */
+export function actOf(tool: string): string {
+  return tool === startsPlan ? 'start a plan' : `use ${tool}`
+}
+
 interface AnswersProps {
   approval: Approval
   isBusy: boolean
@@ -89,12 +98,14 @@ interface AnswersProps {
   onRefuse(): void
 }
 
-function Answers({ approval: { scopes, agent, covers }, isBusy, onAnswer, onRefuse }: AnswersProps): ReactNode {
+function Answers({ approval, isBusy, onAnswer, onRefuse }: AnswersProps): ReactNode {
+  const { scopes, agent, tool } = approval
+  const covers = tool === startsPlan ? 'to start this plan' : approval.covers
   const words = {
     once: { label: 'Allow once', covers: 'this call only' },
     session: { label: 'Allow in this session', covers: `${covers}, for every agent of this session` },
     agent: { label: `Allow @${agent} here`, covers: `${covers}, for @${agent} in this folder from now on` },
-    tomorrow: { label: 'Go on tomorrow', covers: 'it waits until the next day has a budget' },
+    tomorrow: { label: 'Continue tomorrow', covers: 'it waits until the next day has a budget' },
   } as const
   return (
     <div className={styles['answers']}>

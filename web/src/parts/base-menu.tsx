@@ -7,6 +7,8 @@ interface MenuItem {
   label: string
   /** The key that does the same. */
   keyName?: string
+  /** What is to be known of it, beside the label. */
+  note?: string
   onSelect(): void
   isDisabled?: boolean
 }
@@ -27,12 +29,18 @@ export default function BaseMenu({ label, text, items }: MenuProps): ReactNode {
         {text ?? '⋯'}
       </Base.Trigger>
       <Base.Portal>
-        <Base.Positioner className={styles['positioner']} sideOffset={4} align="end">
+        <Base.Positioner
+          className={styles['positioner']}
+          sideOffset={4}
+          // Dots stand at the end of a line, words at its beginning.
+          align={text === undefined ? 'end' : 'start'}
+        >
           <Base.Popup className={styles['menu']}>
-            {items.map(({ label: name, keyName, onSelect, isDisabled }) => (
+            {items.map(({ label: name, keyName, note, onSelect, isDisabled }) => (
               <Base.Item key={name} className={styles['item']} onClick={onSelect} disabled={isDisabled ?? false}>
                 <span>{name}</span>
                 {keyName !== undefined && <kbd>{keyName}</kbd>}
+                {note !== undefined && <span className="quiet small">{note}</span>}
               </Base.Item>
             ))}
           </Base.Popup>

@@ -3,13 +3,12 @@ import { kindsOf, type LineKind } from '../text/diff-lines.ts'
 import { withoutBidi } from '../text/safe-text.ts'
 import styles from './change-view.module.css'
 
-/** A unified diff line by line, or any other text as it is. */
+/** A unified diff line by line, or any other text as it is: all of it, in no box that would hide a part. */
 export function ChangeView({ change }: { change: string }): ReactNode {
   const lines = withoutBidi(change).split('\n')
   const kinds = kindsOf(lines)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, also by keyboard
-    <pre className={styles['change']} tabIndex={0}>
+    <pre className={styles['change']}>
       {lines.map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text have no other name
         <span key={at} className={styles[kinds[at] ?? 'same']}>

@@ -1,6 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { loadPart } from '../api/load-part.ts'
 import type { DialogProps } from './base-dialog.tsx'
-import { loadPart } from './load-part.ts'
 
 const BaseDialog = lazy(() => loadPart(() => import('./base-dialog.tsx')))
 

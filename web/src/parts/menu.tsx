@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense } from 'react'
+import { loadPart } from '../api/load-part.ts'
 import type { MenuProps } from './base-menu.tsx'
 import { buttonLook } from './button.tsx'
-import { loadPart } from './load-part.ts'
 
 const BaseMenu = lazy(() => loadPart(() => import('./base-menu.tsx')))
 

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { RequestError } from '../api/request.ts'
+import { useConnection } from '../live/use-live.ts'
 import { withoutBidi } from '../text/safe-text.ts'
 import styles from './notice.module.css'
 
@@ -14,8 +15,11 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   )
 }
 
-/** Why something failed, and what helps. */
+/** Why something failed, and what helps. That Heddle did not answer is told until it does. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactNode {
+  const connection = useConnection()
+  const isUnreachable = error instanceof RequestError && error.code === 'unreachable'
+  if (isUnreachable && connection.state === 'live' && connection.since > error.at) return null
   const message = error instanceof Error ? error.message : String(error)
   const remedy = error instanceof RequestError ? error.remedy : undefined
   const isMissing = error instanceof RequestError && error.code === 'not_found'

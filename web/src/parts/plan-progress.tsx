@@ -1,10 +1,15 @@
 import type { ReactNode } from 'react'
 import type { PlanLine } from '../api/wire.ts'
+import { countOf } from '../text/format.ts'
 import styles from './plan-progress.module.css'
 import { State, stateOf } from './state.tsx'
 
+interface PlanProgressProps {
+  plan: Pick<PlanLine, 'counts' | 'status' | 'needsYou'>
+}
+
 /** How far a plan is: a block for each task, and words. */
-export function PlanProgress({ plan: { counts, status } }: { plan: Pick<PlanLine, 'counts' | 'status'> }): ReactNode {
+export function PlanProgress({ plan: { counts, status, needsYou } }: PlanProgressProps): ReactNode {
   const all = Object.entries(counts).flatMap(([name, count]) => Array.from({ length: count }, () => name))
   const done = counts.completed ?? 0
   const problems = [
@@ -24,7 +29,10 @@ export function PlanProgress({ plan: { counts, status } }: { plan: Pick<PlanLine
             ))}
         </span>
       )}
-      <State name={stateOf(status)} word={status === 'proposed' ? `not started, ${all.length} tasks` : word} />
+      <State
+        name={needsYou ? 'needs-you' : stateOf(status)}
+        word={status === 'proposed' ? `not started, ${countOf(all.length, 'task')}` : word}
+      />
     </span>
   )
 }

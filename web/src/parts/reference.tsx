@@ -1,8 +1,16 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import type { RunLine } from '../api/wire.ts'
 import { shortId } from '../text/format.ts'
 import { pageOf } from '../text/references.ts'
 import { withoutBidi } from '../text/safe-text.ts'
+import { taskName } from '../text/task-name.ts'
+
+/** The task that a run is for, as a link; nothing if it is for none. */
+export function TaskOfRun({ run: { taskId, taskNumber: number } }: { run: RunLine }): ReactNode {
+  if (taskId === undefined) return null
+  return <Link href={`/tasks/${taskId}`}>{taskName({ id: taskId, ...(number !== undefined && { number }) })}</Link>
+}
 
 /** A thing by its reference, as a link to its page. Long ids are shown by their end. */
 export function Reference({ to }: { to: string }): ReactNode {

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { RunLine } from '../api/wire.ts'
 import { formatCost, formatDuration, formatTokens, shortId } from '../text/format.ts'
 import { withoutBidi } from '../text/safe-text.ts'
-import { Reference } from './reference.tsx'
+import { Reference, TaskOfRun } from './reference.tsx'
 import { rowMark } from './row-keys.ts'
 import styles from './run-row.module.css'
 import { approvalIn, isAskedByPerson, isOver, secondsOf, wordsOf } from './run-tree.ts'
@@ -45,7 +45,7 @@ export function RunRow({ run, depth, isShown = false }: RunRowProps): ReactNode 
           </span>
         )}
         {needed === undefined && run.waitingFor !== undefined && <span>waits: {withoutBidi(run.waitingFor)}</span>}
-        {run.taskId !== undefined && <Reference to={`task:${run.taskId}`} />}
+        <TaskOfRun run={run} />
       </span>
       <span className={styles['figures']}>
         <span title={isLive ? `silent for ${formatDuration(run.silentForSeconds)}` : 'how long it took'}>

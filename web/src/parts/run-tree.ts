@@ -1,4 +1,5 @@
 import type { RunLine } from '../api/wire.ts'
+import { isWholeReport, previewOf } from '../text/preview.ts'
 
 /** A request: its first run and all that follow from it, each below the run that started it. */
 export interface RequestTree {
@@ -24,11 +25,11 @@ function rowsOf(runs: RunLine[]): RequestTree['rows'] {
   return below('', 0)
 }
 
-/** What a run was asked, without the brief that follows the title of a task; of one that goes on, which result it got. */
+/** What a run was asked, without the brief that follows the title of a task; of one that goes on, who reported. */
 export function wordsOf({ asked, tellsOf }: { asked: string; tellsOf?: string }): string {
   if (tellsOf !== undefined) return `summary of ${tellsOf}`
-  const [, result, rest = ''] = /^\[agent_result:(\d+)\] (.*)$/.exec(asked) ?? []
-  if (result !== undefined) return `got result:${result} ${rest}`
+  const [, reporter] = /^\[agent_result:\d+\] (?:run:\S+ )?(@[\w-]+|task:\d+) /.exec(asked) ?? []
+  if (reporter !== undefined) return isWholeReport(asked) ? previewOf(asked) : `${reporter} reported`
   return asked.split(' ## ')[0] ?? asked
 }
 

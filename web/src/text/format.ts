@@ -30,8 +30,9 @@ export function formatTokens(tokens: number): string {
   return `${value.toFixed(value < 99.5 ? 1 : 0)}${unit}`
 }
 
-/** `0.8 s`, `12 s`, `4 min`, `2 h 5 min`, `3 d`. */
+/** `<0.1 s`, `0.8 s`, `12 s`, `4 min`, `2 h 5 min`, `3 d`. */
 export function formatDuration(seconds: number): string {
+  if (seconds < 0.05) return '<0.1 s'
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`
   if (seconds < 59.5) return `${Math.round(seconds)} s`
   const minutes = Math.round(seconds / 60)

@@ -52,7 +52,9 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
       health,
       clock: here.clock,
       onError: logError,
-      ...(web && { web: { ...web, home: { name: config.name, workspace: config.workspace, recovered } } }),
+      ...(web && {
+        web: { ...web, home: { name: config.name, folder: here.home, workspace: config.workspace, recovered } },
+      }),
     })
     log.tell(`running: ${resumed.length} runs resumed, ${quarantined.length} quarantined; Ctrl-C stops`, {
       version,

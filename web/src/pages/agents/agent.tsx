@@ -95,7 +95,7 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
         </Fact>
         <Fact name="Skills">
           {skills.length === 0
-            ? 'gets none with every task'
+            ? 'none by default'
             : skills.map((skill) => (
                 <Link key={skill} href={`/skills/${encodeURIComponent(skill)}`} className={styles['skill']}>
                   {withoutBidi(skill)}

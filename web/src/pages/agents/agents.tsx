@@ -67,7 +67,7 @@ export default function Agents(): ReactNode {
                     {withoutBidi(profile.id)}, version {profile.version}: {profileWords(profile)}
                   </span>
                 )}
-                {!entry && <span>{builtIn.has(name) ? 'always there' : 'has only a file'}</span>}
+                {!entry && <span>{builtIn.has(name) ? 'built in' : 'not in the registry'}</span>}
                 {tags.map((tag) => (
                   <span key={tag} className={styles['tag']}>
                     {withoutBidi(tag)}
@@ -102,12 +102,12 @@ function EffectivePins({ folder }: { folder: string }): ReactNode {
   })
   if (!data) return null
   return (
-    <Section title="What is pinned here">
+    <Section title="Pinned in this folder">
       <p className="small">{withoutBidi(data.why)}</p>
       {data.pins.map(({ scope, id, profileId, agentId, effective, why }) => (
         <p key={`${scope}-${id}`} className="small">
           <span className="mono">{withoutBidi(agentId ?? profileId)}</span> for {scope} {withoutBidi(id)}:{' '}
-          {effective ? 'counts' : 'does not count'}, {withoutBidi(why)}
+          {effective ? 'used' : 'not used'}, {withoutBidi(why)}
         </p>
       ))}
     </Section>

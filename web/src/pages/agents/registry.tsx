@@ -146,7 +146,7 @@ function Conflict({ base, theirs, mine, onTake }: ConflictProps): ReactNode {
         </p>
         <div className="row">
           <Button look="main" onClick={() => onTake(mine)}>
-            Go on with my text
+            Continue with my text
           </Button>
           <Button onClick={() => onTake(textOf(theirs))}>Take theirs, drop mine</Button>
         </div>

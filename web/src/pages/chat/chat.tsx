@@ -63,7 +63,7 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
       title={session}
       heading={<SessionMenu session={session} />}
       facts={<ChatFacts turns={thread.turns.at(-1)?.depth ?? 0} live={live} />}
-      actions={live.own && <Button onClick={() => attempt(stop(live.own))}>Stop</Button>}
+      actions={live.requests.length > 0 && <Button onClick={() => attempt(stop(live))}>Stop</Button>}
       side={
         head !== undefined && tree.length > 0
           ? {
@@ -150,6 +150,8 @@ function RequestBudget({ runId }: { runId: string }): ReactNode {
 interface LiveWork {
   own: RunLine | undefined
   others: RunLine[]
+  /** Requests of which something is under way, by their first run. */
+  requests: string[]
   plans: NonNullable<ReturnType<typeof usePlans>['data']>
   approvals: NonNullable<ReturnType<typeof useApprovals>['data']>
   count: number
@@ -166,8 +168,10 @@ function useLiveWork(session: string): LiveWork {
   return {
     own,
     others,
+    requests: [...new Set([...(own ? [own] : []), ...others].map(({ rootRunId }) => rootRunId))],
     plans: plans.filter(
-      (plan) => plan.session === session && (plan.status === 'running' || plan.status === 'proposed'),
+      ({ session: home, status, needsYou }) =>
+        home === session && (needsYou || status === 'running' || status === 'proposed'),
     ),
     approvals: approvals.filter((approval) => approval.requestSession === session && approval.folder === folder),
     count: runs.filter(({ state }) => state === 'running').length,
@@ -189,8 +193,9 @@ function useAnsweredRun(own: RunLine | undefined, turns: readonly PathTurn[]): R
   return turns.some(({ runId }) => runId === run?.id) ? undefined : run
 }
 
-function stop(run: RunLine | undefined): Promise<unknown> | undefined {
-  return run && post(`/v1/runs/${run.id}/cancel`, { reason: 'stopped by you' })
+/** Stops everything that is under way for a session, as `/stop` does. */
+function stop({ requests }: LiveWork): Promise<unknown> {
+  return Promise.all(requests.map((root) => post(`/v1/runs/${root}/cancel`, { reason: 'stopped by you' })))
 }
 
 /** Shows why something failed that has no place of its own for it, until the next attempt. */
@@ -263,7 +268,6 @@ interface ChatKeys {
 }
 
 function useChatKeys({ shown, actions, live, attempt, compare }: ChatKeys): void {
-  const own = live.own
   const bound = useMemo(() => {
     const withTurn = (act: (turn: PathTurn) => void) => () => shown && act(shown)
     return [
@@ -272,10 +276,10 @@ function useChatKeys({ shown, actions, live, attempt, compare }: ChatKeys): void
       { keys: 'c', does: 'Compare the two marked turns', run: compare },
       { keys: 'w', does: 'Why this answer', run: withTurn(actions.onWhy) },
       { keys: 'y', does: 'Copy the link of the turn that is shown', run: withTurn(actions.onCopyLink) },
-      { keys: 's', does: 'Stop the running answer', run: () => attempt(stop(own)) },
+      { keys: 's', does: 'Stop what is running', run: () => attempt(stop(live)) },
       { keys: '.', does: 'Go to the end', run: () => window.scrollTo({ top: document.body.scrollHeight }) },
       { keys: 'i', does: 'Write a message', run: () => document.getElementById('message')?.focus() },
     ]
-  }, [shown, actions, own, attempt, compare])
+  }, [shown, actions, live, attempt, compare])
   useKeys(bound)
 }

@@ -30,9 +30,8 @@ export function LiveRequest({ runs, plans, approvals }: LiveRequestProps): React
       )}
       {plans.map((plan) => (
         <p key={plan.id} className={styles['plan']}>
-          <Link href={`/plans/${plan.id}`}>
-            plan:{plan.id} {withoutBidi(plan.title)}
-          </Link>
+          <Link href={`/plans/${plan.id}`}>{withoutBidi(plan.title)}</Link>
+          <span className="mono quiet">plan:{plan.id}</span>
           <PlanProgress plan={plan} />
         </p>
       ))}

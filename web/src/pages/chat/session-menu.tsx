@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useSessions } from '../../api/queries.ts'
 import { Menu } from '../../parts/menu.tsx'
+import { countOf } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 
 const maxShown = 15
@@ -23,7 +24,7 @@ export function SessionMenu({ session }: { session: string }): ReactNode {
       items={[
         ...labels.slice(0, maxShown).map(({ label, depth }) => ({
           label: withoutBidi(label),
-          keyName: `${depth}`,
+          note: countOf(depth, 'turn'),
           isDisabled: label === session,
           onSelect: () => go(label),
         })),

@@ -8,12 +8,11 @@ import { useKeys } from '../../parts/keys.ts'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Reference } from '../../parts/reference.tsx'
-import { countOf, formatTokens, formatUsd, shortId } from '../../text/format.ts'
+import { countOf, formatTokens, formatUsd } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
-import { previewOf } from '../../text/preview.ts'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
-import { type Branch, useComparison } from './branch-data.ts'
+import { type Branch, type Comparison, questionOf, quoteOf, useComparison } from './branch-data.ts'
 import styles from './compare.module.css'
 
 /** Two branches side by side from their common turn: questions, answers, tools, files, cost. */
@@ -23,48 +22,45 @@ export default function Compare(): ReactNode {
   const [, navigate] = useLocation()
   const swapped = `/compare/${encodeURIComponent(b)}...${encodeURIComponent(a)}`
   useKeys(useMemo(() => [{ keys: 'x', does: 'Swap the branches', run: () => navigate(swapped) }], [swapped, navigate]))
-  const isNamed = a !== '' && b !== ''
+  const { data, error } = useComparison(a, b)
+  const names = data && [withoutBidi(data.a.name), withoutBidi(data.b.name)]
   return (
     <Page
-      title={`${nameOf(a)} and ${nameOf(b)}`}
+      title={names ? `Compare ${names.join(' and ')}` : 'Compare'}
       heading={
-        <>
-          {nameOf(a)} <span className="quiet">and</span> {nameOf(b)}
-        </>
+        names ? (
+          <>
+            {names[0]} <span className="quiet">and</span> {names[1]}
+          </>
+        ) : undefined
       }
       actions={
-        <Link href={swapped} className={buttonLook()}>
-          Swap
-        </Link>
+        names && (
+          <Link href={swapped} className={buttonLook()}>
+            Swap
+          </Link>
+        )
       }
     >
-      {isNamed ? (
-        <Branches a={a} b={b} />
-      ) : (
+      {(a === '' || b === '') && (
         <EmptyState title="Two branches are needed">
           <p>Mark two turns in a chat, or write /compare/main...second-try into the address.</p>
         </EmptyState>
       )}
+      {error ? <Failure error={error} /> : a !== '' && b !== '' && !data && <Loading />}
+      {data && <Branches {...data} />}
     </Page>
   )
 }
 
-/** Of a turn its short id. */
-function nameOf(name: string): string {
-  return /^[0-9a-z]{20}$/.test(name) ? `turn:${shortId(name)}` : withoutBidi(name)
-}
-
-function Branches({ a: nameA, b: nameB }: { a: string; b: string }): ReactNode {
-  const { ancestor, a, b, isLoading, error } = useComparison(nameA, nameB)
+function Branches({ ancestor, a, b }: Comparison): ReactNode {
   const [shown, setShown] = useState<'a' | 'b'>('a')
-  if (error) return <Failure error={error} />
-  if (isLoading) return <Loading />
   return (
     <>
       <p className={styles['parted']}>
         {ancestor ? (
           <>
-            Both go on from <Reference to={`turn:${ancestor.id}`} /> “{questionOf(ancestor).text.slice(0, 120)}”
+            Both continue from <Reference to={`turn:${ancestor.id}`} /> {quoteOf(ancestor, maxQuoted)}
           </>
         ) : (
           'They have no turn in common.'
@@ -73,10 +69,10 @@ function Branches({ a: nameA, b: nameB }: { a: string; b: string }): ReactNode {
       <Figures a={a} b={b} />
       <div className={styles['tabs']}>
         <Button look={shown === 'a' ? 'main' : 'plain'} onClick={() => setShown('a')}>
-          {nameOf(a.name)}
+          {withoutBidi(a.name)}
         </Button>
         <Button look={shown === 'b' ? 'main' : 'plain'} onClick={() => setShown('b')}>
-          {nameOf(b.name)}
+          {withoutBidi(b.name)}
         </Button>
       </div>
       <div className={styles['branches']}>
@@ -93,7 +89,8 @@ function Figures({ a, b }: { a: Branch; b: Branch }): ReactNode {
     ['turns', ({ turns }) => String(turns.length)],
     ['model', ({ models }) => models.join(', ') || '–'],
     ['tools', ({ tools }) => tools.map(([name, count]) => `${name} ${count}`).join(', ') || '–'],
-    ['files', ({ files }) => files.map(({ path }) => path).join(', ') || '–'],
+    ['agents', ({ work }) => work.agents.map(({ agent, runs }) => `@${agent} ${runs}`).join(', ') || '–'],
+    ['files', ({ work }) => work.files.map(({ path }) => path).join(', ') || '–'],
     ['tokens', ({ tokens }) => formatTokens(tokens)],
     ['cost', ({ costUsd }) => formatUsd(costUsd)],
   ]
@@ -104,8 +101,8 @@ function Figures({ a, b }: { a: Branch; b: Branch }): ReactNode {
           <th scope="col">
             <span className="visually-hidden">figure</span>
           </th>
-          <th scope="col">{nameOf(a.name)}</th>
-          <th scope="col">{nameOf(b.name)}</th>
+          <th scope="col">{withoutBidi(a.name)}</th>
+          <th scope="col">{withoutBidi(b.name)}</th>
         </tr>
       </thead>
       <tbody>
@@ -122,18 +119,18 @@ function Figures({ a, b }: { a: Branch; b: Branch }): ReactNode {
 }
 
 function BranchColumn({ branch, other, isShown }: { branch: Branch; other: Branch; isShown: boolean }): ReactNode {
-  const { name, turns, session, files } = branch
+  const { name, turns, session, work } = branch
   return (
     <section
       className={isShown ? styles['branch'] : `${styles['branch']} ${styles['behind']}`}
-      aria-label={nameOf(name)}
+      aria-label={withoutBidi(name)}
     >
       <header className={styles['head']}>
-        <h2>{nameOf(name)}</h2>
+        <h2>{withoutBidi(name)}</h2>
         <span className="quiet small">{countOf(turns.length, 'turn')}</span>
         {session !== undefined && (
           <Link href={`/s/${encodeURIComponent(session)}`} className={buttonLook()}>
-            Go on here
+            Continue here
           </Link>
         )}
       </header>
@@ -141,7 +138,7 @@ function BranchColumn({ branch, other, isShown }: { branch: Branch; other: Branc
       {turns.map((turn, at) => (
         <ComparedTurn key={turn.id} turn={turn} other={other.turns[at]} />
       ))}
-      {files.map(({ path, undone }) => (
+      {work.files.map(({ path, undone }) => (
         <p key={path} className="small">
           <Link href={`/why/${encodeURIComponent(path)}`} className="mono">
             {withoutBidi(path)}
@@ -177,6 +174,8 @@ function ComparedTurn({ turn, other }: { turn: Turn; other: Turn | undefined }):
 }
 
 const maxCompared = 20_000
+/** Characters of the question that both branches continue from. */
+const maxQuoted = 120
 
 /** An answer with what the other one does not say underlined. */
 function ChangedWords({ from, to }: { from: string; to: string }): ReactNode {
@@ -195,13 +194,4 @@ function ChangedWords({ from, to }: { from: string; to: string }): ReactNode {
       })}
     </p>
   )
-}
-
-/** What a turn answers: what a person said or, in a turn that nobody asked for, what agents reported. */
-function questionOf({ query }: Turn): { text: string; isPersons: boolean } {
-  const said = query.filter(({ source = 'human' }) => source === 'human')
-  if (said.length > 0) return { text: withoutBidi(said.map(({ content }) => content).join('\n\n')), isPersons: true }
-  const reports = query.filter(({ content }) => content.startsWith('[agent_result:'))
-  const told = reports.length > 0 ? reports : query
-  return { text: told.map(({ content }) => previewOf(content)).join(' · '), isPersons: false }
 }

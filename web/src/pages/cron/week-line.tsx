@@ -17,7 +17,8 @@ export function WeekLine({ week, hours }: { week: JobWeek; hours: Hours }): Reac
   const count = (Date.parse(week.to) - from) / hour
   const now = (Date.parse(week.now) - from) / hour
   const at = (time: string | number) => (new Date(time).getTime() - from) / hour
-  const isApart = (day: number) => Math.abs(at(day) - now) > hoursOfWord
+  // A word beside another one, or beyond the end of the line, is left out.
+  const hasRoom = (day: number) => Math.abs(at(day) - now) > hoursOfWord && at(day) + hoursOfWord < count
   return (
     <figure className={styles['week']}>
       <svg viewBox={`0 0 ${count} ${height}`} preserveAspectRatio="none" className={styles['line']} aria-hidden="true">
@@ -32,7 +33,7 @@ export function WeekLine({ week, hours }: { week: JobWeek; hours: Hours }): Reac
       </svg>
       <div className={styles['days']} aria-hidden="true">
         {midnights(week)
-          .filter(isApart)
+          .filter(hasRoom)
           .map((day) => (
             <span key={day} style={{ insetInlineStart: `${(at(day) / count) * 100}%` }}>
               {new Date(day).toLocaleDateString('en-GB', { weekday: 'short' })}

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
-import { useApprovals } from '../../api/queries.ts'
+import { useApprovals, useWaitingPlans } from '../../api/queries.ts'
 import { get, post } from '../../api/request.ts'
 import type { Approval, Grant } from '../../api/wire.ts'
 import { useAddress } from '../../parts/address.ts'
@@ -16,6 +16,7 @@ import { Page, Section } from '../../parts/page.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { rowMark, useRowKeys } from '../../parts/row-keys.ts'
 import { State } from '../../parts/state.tsx'
+import { WaitingPlan } from '../../parts/waiting-plan.tsx'
 import { shortPath } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './needs.module.css'
@@ -27,23 +28,31 @@ export default function Needs(): ReactNode {
   const list = useRef<HTMLUListElement>(null)
   useRowKeys()
   useAnswerKeys(list)
+  const plans = useWaitingPlans()
   const open = approvals.data ?? []
+  const stopped = plans.data ?? []
+  const count = open.length + stopped.length
   const isGone = id !== undefined && approvals.data !== undefined && !open.some((each) => String(each.id) === id)
   return (
-    <Page
-      title="Needs you"
-      facts={open.length > 0 && <span>{open.length === 1 ? '1 answer' : `${open.length} answers`} wanted</span>}
-      width="reading"
-    >
+    <Page title="Needs you" facts={count > 0 && <span>{count} to answer</span>} width="reading">
       {approvals.isPending && <Loading />}
       {approvals.error && <Failure error={approvals.error} onRetry={() => approvals.refetch()} />}
       {isGone && <AnsweredApproval id={id} />}
-      {approvals.data && open.length === 0 && <NothingNeeded />}
+      {approvals.data && plans.data && count === 0 && <NothingNeeded />}
       <ul ref={list} className={styles['list']}>
         {open.map((approval) => (
           <Pending key={approval.id} approval={approval} isNamed={String(approval.id) === id} />
         ))}
       </ul>
+      {stopped.length > 0 && (
+        <ul className={styles['list']}>
+          {stopped.map((plan) => (
+            <li key={plan.id} {...rowMark} tabIndex={-1} className={styles['item']}>
+              <WaitingPlan plan={plan} />
+            </li>
+          ))}
+        </ul>
+      )}
       <Grants />
     </Page>
   )
@@ -148,8 +157,8 @@ function NothingNeeded(): ReactNode {
   return (
     <EmptyState title="Nothing needs you">
       <p>
-        Agents ask here before they write a file, run a command or start a plan, and when a budget is used up. You see
-        the whole change, and an answer counts for exactly what is shown.
+        Agents ask here before they write a file, run a command or start a plan, and when a budget is used up. Plans
+        wait here when a task has failed. You see the whole change, and an answer counts for exactly what is shown.
       </p>
       <p>
         Try it: <Link href="/s/main">write</Link> “write NOTES.md: buy milk”.

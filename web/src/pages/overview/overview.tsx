@@ -2,9 +2,10 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useMe } from '../../api/me.ts'
-import { useApprovals, usePlans, useRuns, useSessions, useStatus } from '../../api/queries.ts'
+import { useApprovals, usePlans, useRuns, useSessions, useStatus, useWaitingPlans } from '../../api/queries.ts'
 import type { Approval, PlanLine, RunLine, Session, Status } from '../../api/wire.ts'
 import { Ago } from '../../parts/ago.tsx'
+import { actOf } from '../../parts/approval-card.tsx'
 import { Budget } from '../../parts/budget.tsx'
 import { buttonLook } from '../../parts/button.tsx'
 import { sizeOfChange } from '../../parts/change-view.tsx'
@@ -13,6 +14,7 @@ import { Page, Section } from '../../parts/page.tsx'
 import { PlanProgress } from '../../parts/plan-progress.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { State, stateOf, stateOfRun } from '../../parts/state.tsx'
+import { WaitingPlan } from '../../parts/waiting-plan.tsx'
 import { countOf, formatDuration, formatTime, shortPath } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { doingOf, previewOf } from '../../text/preview.ts'
@@ -26,13 +28,16 @@ export default function Overview(): ReactNode {
   const approvals = useApprovals()
   const runs = useRuns({ limit: 50 })
   const plans = usePlans()
+  const stopped = useWaitingPlans().data ?? []
   const sessions = useSessions()
   const { data } = status
   if (status.error)
     return <Page title="Overview">{<Failure error={status.error} onRetry={() => status.refetch()} />}</Page>
   if (!data) return <Page title="Overview">{<Loading />}</Page>
   const work = (runs.data ?? []).filter(({ via }) => via !== 'narrator')
-  const open = (plans.data ?? []).filter((plan) => plan.status === 'running' || plan.status === 'proposed')
+  const open = (plans.data ?? []).filter(
+    ({ status, needsYou }) => !needsYou && (status === 'running' || status === 'proposed'),
+  )
   const waiting = approvals.data ?? []
   const talks = (sessions.data ?? []).filter(({ sessionKind, archived }) => sessionKind === 'person' && !archived)
   return (
@@ -42,13 +47,13 @@ export default function Overview(): ReactNode {
       facts={<Budget spent={spentToday(data)} of={data.dayLimitUsd} what="today" />}
       actions={
         <Link href={`/s/${encodeURIComponent(data.session)}`} className={buttonLook('main')}>
-          Open {data.session}
+          Open chat
         </Link>
       }
     >
       <SinceStart isQuiet={work.length === 0} />
       {sessions.data && talks.length === 0 && <FirstSteps session={data.session} />}
-      {waiting.length > 0 && <NeedsYou approvals={waiting} folder={folder} />}
+      {waiting.length + stopped.length > 0 && <NeedsYou approvals={waiting} plans={stopped} folder={folder} />}
       {open.length > 0 && <OpenPlans plans={open} />}
       {work.length > 0 && <Running runs={work} />}
       {data.sinceLast.length > 0 && <SinceLast turns={data.sinceLast} />}
@@ -70,7 +75,7 @@ function FirstSteps({ session }: { session: string }): ReactNode {
         see what runs, what it waits for, and what it costs.
       </p>
       <p>
-        <Link href={`/s/${encodeURIComponent(session)}`}>Write to {session}</Link>
+        <Link href={`/s/${encodeURIComponent(session)}`}>Write to the coordinator</Link>
       </p>
     </EmptyState>
   )
@@ -83,7 +88,7 @@ function SinceStart({ isQuiet }: { isQuiet: boolean }): ReactNode {
   if (!isAfterCrash)
     return (
       <p className={styles['since']}>
-        Started {formatTime(since)}.{isQuiet && ' Nothing is running.'}
+        Up since {formatTime(since)}.{isQuiet && ' Nothing is running.'}
       </p>
     )
   const { resumed, quarantined, lost, unknownCalls } = recovered
@@ -103,11 +108,20 @@ function SinceStart({ isQuiet }: { isQuiet: boolean }): ReactNode {
   )
 }
 
-function NeedsYou({ approvals, folder }: { approvals: Approval[]; folder: string }): ReactNode {
+function NeedsYou({
+  approvals,
+  plans,
+  folder,
+}: {
+  approvals: Approval[]
+  plans: PlanLine[]
+  folder: string
+}): ReactNode {
   const [oldest] = approvals
+  const count = approvals.length + plans.length
   return (
     <Section
-      title={<State name="needs-you" word={`${approvals.length} ${approvals.length === 1 ? 'needs' : 'need'} you`} />}
+      title={<State name="needs-you" word={`${count} ${count === 1 ? 'needs' : 'need'} you`} />}
       more={
         oldest && (
           <>
@@ -120,7 +134,7 @@ function NeedsYou({ approvals, folder }: { approvals: Approval[]; folder: string
         {approvals.map(({ id, agent, tool, change, facts, request, runId }) => (
           <li key={id} className={styles['ask']}>
             <span className={styles['what']}>
-              <strong>@{withoutBidi(agent)}</strong> asks to use <code>{withoutBidi(tool)}</code>{' '}
+              <strong>@{withoutBidi(agent)}</strong> asks to {withoutBidi(actOf(tool))}{' '}
               <span className="quiet">
                 {withoutBidi(facts.find(({ name }) => name === 'where')?.value.replace(`${folder}/`, '') ?? '')}
               </span>{' '}
@@ -131,6 +145,11 @@ function NeedsYou({ approvals, folder }: { approvals: Approval[]; folder: string
             <Link href={`/needs/${id}`} className={buttonLook()}>
               Look
             </Link>
+          </li>
+        ))}
+        {plans.map((plan) => (
+          <li key={plan.id}>
+            <WaitingPlan plan={plan} />
           </li>
         ))}
       </ul>
@@ -144,9 +163,8 @@ function OpenPlans({ plans }: { plans: PlanLine[] }): ReactNode {
       <ul className={styles['list']}>
         {plans.map((plan) => (
           <li key={plan.id} className={styles['plan']}>
-            <Link href={`/plans/${plan.id}`}>
-              plan:{plan.id} {withoutBidi(plan.title)}
-            </Link>
+            <Link href={`/plans/${plan.id}`}>{withoutBidi(plan.title)}</Link>
+            <span className="mono quiet">plan:{plan.id}</span>
             <PlanProgress plan={plan} />
           </li>
         ))}

@@ -66,7 +66,14 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
       )}
       <label className="field">
         Brief
-        <textarea rows={12} value={context} onChange={({ target }) => setContext(target.value)} required />
+        <textarea
+          rows={12}
+          value={context}
+          onChange={({ target }) => setContext(target.value)}
+          required
+          // biome-ignore lint/a11y/noAutofocus: the form was opened to type here
+          autoFocus
+        />
       </label>
       <label className="field">
         Agent

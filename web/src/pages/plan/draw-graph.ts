@@ -1,6 +1,7 @@
 import type { TaskLine } from '../../api/wire.ts'
 import type { StateName } from '../../parts/state.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
+import { taskName } from '../../text/task-name.ts'
 import { type GraphLayout, nodeSize, type Point } from './graph-layout.ts'
 import { stateOfTask, wordOf } from './task-state.ts'
 
@@ -154,9 +155,9 @@ function drawTask(
   context.fillStyle = color
   context.fillRect(x, y, 4, height)
   context.textBaseline = 'alphabetic'
-  context.font = `12px ${monospace}`
+  context.font = `12px ${sans}`
   context.fillStyle = palette.text3
-  context.fillText(`task:${task.id}`, x + 12, y + 18)
+  context.fillText(taskName(task), x + 12, y + 18)
   context.font = `12px ${sans}`
   const word = wordOf(task)
   const wordWidth = widthOf(context, word)
@@ -270,7 +271,6 @@ function colorOf(state: StateName, palette: Palette): string {
 }
 
 const sans = 'system-ui, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
-const monospace = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
 /** Measuring a text costs more than drawing it. */
 const widths = new Map<string, number>()

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import type { TaskLine } from '../../api/wire.ts'
 import { Button } from '../../parts/button.tsx'
+import { taskName } from '../../text/task-name.ts'
 import styles from './graph-canvas.module.css'
 import { neighbourOf } from './graph-neighbours.ts'
 import { GraphPainter } from './graph-painter.ts'
@@ -57,7 +58,7 @@ export function GraphCanvas({ tasks, opened, onOpen }: GraphCanvasProps): ReactN
         {...handlers}
       />
       <p className="visually-hidden" aria-live="polite">
-        {named && `task:${named.id} ${named.title}, ${wordOf(named)}, @${named.skill}`}
+        {named && `${taskName(named)}, ${named.title}, ${wordOf(named)}, @${named.skill}`}
       </p>
     </div>
   )

@@ -1,14 +1,7 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { useFolder } from '../../api/folder.ts'
 import { get } from '../../api/request.ts'
-import type { Plan, Result, Task } from '../../api/wire.ts'
-
-export function usePlan(id: string): UseQueryResult<Plan> {
-  return useQuery({
-    queryKey: ['plan', id],
-    queryFn: ({ signal }) => get<Plan>(`/v1/plans/${encodeURIComponent(id)}`, {}, signal),
-  })
-}
+import type { Result, Task } from '../../api/wire.ts'
 
 /** A task with its brief and its results. */
 export function useTask(id: string): UseQueryResult<Task> {

@@ -1,7 +1,8 @@
+import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { useApprovals, useRun } from '../../api/queries.ts'
-import { post } from '../../api/request.ts'
+import { useApprovals, usePlan, useRun } from '../../api/queries.ts'
+import { newKey, post } from '../../api/request.ts'
 import type { Plan } from '../../api/wire.ts'
 import { ActionDialog } from '../../parts/action-dialog.tsx'
 import { useAddress } from '../../parts/address.ts'
@@ -13,11 +14,12 @@ import { Failure, Loading } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PlanProgress } from '../../parts/plan-progress.tsx'
 import { useRowKeys } from '../../parts/row-keys.ts'
+import { countOf } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
+import { taskName, withTaskNames } from '../../text/task-name.ts'
 import { GraphCanvas } from './graph-canvas.tsx'
 import styles from './plan.module.css'
-import { usePlan } from './plan-data.ts'
 import { TaskSheet } from './task-sheet.tsx'
 import { TaskTable } from './task-table.tsx'
 
@@ -44,19 +46,20 @@ function LoadedPlan({ plan }: { plan: Plan }): ReactNode {
   const [search] = useSearchParams()
   const [, navigate] = useLocation()
   const view = search.get('view') ?? (window.innerWidth < 760 ? 'list' : 'picture')
-  const opened = plan.tasks.find(({ id }) => String(id) === search.get('task'))?.id
+  const task = plan.tasks.find(({ id }) => String(id) === search.get('task'))
+  const opened = task?.id
   const address = useCallback(
     (next: { view?: string; task?: number | undefined }) => {
       const query = new URLSearchParams()
       const shown = next.view ?? search.get('view')
-      const task = 'task' in next ? next.task : opened
+      const beside = 'task' in next ? next.task : opened
       if (shown !== null && shown !== undefined) query.set('view', shown)
-      if (task !== undefined) query.set('task', String(task))
+      if (beside !== undefined) query.set('task', String(beside))
       return `/plans/${plan.id}${query.size === 0 ? '' : `?${query}`}`
     },
     [plan.id, search, opened],
   )
-  const open = useCallback((task: number) => navigate(address({ task })), [navigate, address])
+  const open = useCallback((id: number) => navigate(address({ task: id })), [navigate, address])
   const close = useCallback(
     () => navigate(opened === undefined ? '/plans' : address({ task: undefined })),
     [navigate, address, opened],
@@ -78,11 +81,11 @@ function LoadedPlan({ plan }: { plan: Plan }): ReactNode {
       }
       actions={<CancelPlan plan={plan} />}
       side={
-        opened === undefined
+        task === undefined
           ? undefined
           : {
-              label: `task:${opened}`,
-              content: <TaskSheet key={opened} id={opened} plan={plan} onClose={close} />,
+              label: taskName(task),
+              content: <TaskSheet key={task.id} line={task} plan={plan} onClose={close} />,
               onClose: close,
             }
       }
@@ -107,7 +110,7 @@ function LoadedPlan({ plan }: { plan: Plan }): ReactNode {
       {view === 'picture' ? (
         <GraphCanvas tasks={plan.tasks} opened={opened} onOpen={open} />
       ) : (
-        <TaskTable tasks={plan.tasks} opened={opened} addressOf={(task) => address({ task })} />
+        <TaskTable tasks={plan.tasks} opened={opened} addressOf={(id) => address({ task: id })} />
       )}
     </Page>
   )
@@ -119,15 +122,36 @@ function PlanBudget({ runId }: { runId: string }): ReactNode {
   return data ? <Budget spent={data.budget.spentUsd} of={data.budget.usd} what="for the request" /> : null
 }
 
-/** The approval that starts the plan. */
-function Start({ plan: { approvalId } }: { plan: Plan }): ReactNode {
+/** The approval that starts the plan; of one that nobody started, a button. */
+function Start({ plan }: { plan: Plan }): ReactNode {
   const { data } = useApprovals()
-  const approval = data?.find(({ id }) => id === approvalId)
-  return approval ? (
-    <div className={styles['start']}>
-      <ApprovalCard approval={approval} />
+  const approval = data?.find(({ id }) => id === plan.approvalId)
+  if (approval)
+    return (
+      <div className={styles['start']}>
+        <ApprovalCard approval={approval} />
+      </div>
+    )
+  return plan.status === 'proposed' && plan.needsYou ? <StartUnasked plan={plan} /> : null
+}
+
+/** Asks the session of a plan to start it, in the words that a person would use. */
+function StartUnasked({ plan: { id, folder, session } }: { plan: Plan }): ReactNode {
+  const start = useMutation({
+    mutationFn: () =>
+      post('/v1/inputs', { folder, session, content: `run plan ${id}`, attended: true, dedupeKey: newKey() }),
+  })
+  return (
+    <div className={styles['troubles']}>
+      <p>This plan was made and not started.</p>
+      <p>
+        <Button look="main" disabled={start.isPending || start.isSuccess} onClick={() => start.mutate()}>
+          Start the plan
+        </Button>
+      </p>
+      {start.error && <Failure error={start.error} />}
     </div>
-  ) : null
+  )
 }
 
 /** Failed tasks that are named above the plan. */
@@ -140,20 +164,23 @@ function Troubles({ plan: { id, tasks, warnings = [], lost = [] } }: { plan: Pla
   if (failed.length + warnings.length + lost.length === 0) return null
   return (
     <ul className={styles['troubles']}>
-      {failed.slice(0, maxNamed).map(({ id: task, title, summary }) => (
-        <li key={task}>
-          <Link href={`/plans/${id}?task=${task}`}>
-            task:{task} {withoutBidi(title)}
-          </Link>{' '}
-          failed{summary !== undefined && `: ${withoutBidi(summary.replace(/^Failed: /, ''))}`}
+      {failed.slice(0, maxNamed).map((task) => (
+        <li key={task.id}>
+          <Link href={`/plans/${id}?task=${task.id}`}>
+            {taskName(task)}, {withoutBidi(task.title)}
+          </Link>
+          , failed{task.summary !== undefined && `: ${withoutBidi(task.summary.replace(/^Failed: /, ''))}`}
         </li>
       ))}
       {failed.length > maxNamed && <li>{failed.length - maxNamed} more failed.</li>}
       {failed.length > 0 && waiting > 0 && (
-        <li>{waiting} more wait for your decision: retry it, edit it or skip it.</li>
+        <li>
+          {countOf(waiting, 'more task')} {waiting === 1 ? 'waits' : 'wait'} for your decision: retry, edit or skip what
+          failed.
+        </li>
       )}
       {[...warnings, ...lost].map((words) => (
-        <li key={words}>{withoutBidi(words)}</li>
+        <li key={words}>{withoutBidi(withTaskNames(words, tasks))}</li>
       ))}
     </ul>
   )
@@ -161,7 +188,7 @@ function Troubles({ plan: { id, tasks, warnings = [], lost = [] } }: { plan: Pla
 
 function CancelPlan({ plan }: { plan: Plan }): ReactNode {
   const [isOpen, setOpen] = useState(false)
-  const canCancel = plan.status === 'running' || plan.status === 'proposed'
+  const canCancel = plan.status === 'running' || plan.status === 'proposed' || plan.needsYou
   if (!canCancel && !isOpen) return null
   return (
     <>

@@ -27,7 +27,8 @@ export default function Plans(): ReactNode {
             <span className="mono quiet">plan:{plan.id}</span>
             <PlanProgress plan={plan} />
             <span className={styles['when']}>
-              {plan.session !== null && <span>{withoutBidi(plan.session)}</span>} <Ago at={plan.createdAt} />
+              {plan.session !== null && <span>{withoutBidi(plan.session)} · </span>}
+              <Ago at={plan.createdAt} />
             </span>
           </li>
         ))}

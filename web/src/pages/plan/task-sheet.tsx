@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
 import { useRun } from '../../api/queries.ts'
 import { post } from '../../api/request.ts'
-import type { Plan, Task } from '../../api/wire.ts'
+import type { Plan, Task, TaskLine } from '../../api/wire.ts'
 import { ActionDialog } from '../../parts/action-dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
@@ -10,25 +11,28 @@ import { State, stateOf } from '../../parts/state.tsx'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
+import { taskName, withTaskNames } from '../../text/task-name.ts'
 import { BriefForm } from './brief-form.tsx'
+import { useKeptFocus } from './kept-focus.ts'
 import { useResult, useTask } from './plan-data.ts'
 import styles from './task-sheet.module.css'
 import { outcomeOf, stateOfTask, wordOf } from './task-state.ts'
 
 interface TaskSheetProps {
-  id: number
+  line: TaskLine
   plan: Plan
   onClose(): void
 }
 
 /** One task: how it stands and why, its brief, its results, and what can be decided about it. */
-export function TaskSheet({ id, plan, onClose }: TaskSheetProps): ReactNode {
-  const { data: task, error } = useTask(String(id))
-  const line = plan.tasks.find((each) => each.id === id)
+export function TaskSheet({ line, plan, onClose }: TaskSheetProps): ReactNode {
+  const { data: task, error } = useTask(String(line.id))
   return (
-    <section className={styles['sheet']} aria-label={`task:${id}`}>
+    <section className={styles['sheet']} aria-label={taskName(line)}>
       <header className={styles['head']}>
-        <span className="mono quiet">task:{id}</span>
+        <span className="quiet">
+          {taskName(line)} of {plan.tasks.length} <span className="mono small">task:{line.id}</span>
+        </span>
         <span className={styles['close']}>
           <Button look="quiet" aria-label="Close the task" onClick={onClose}>
             ✕
@@ -41,7 +45,7 @@ export function TaskSheet({ id, plan, onClose }: TaskSheetProps): ReactNode {
         <>
           <h2>{withoutBidi(task.title)}</h2>
           {/* The list is the newer of the two while a task runs. */}
-          <TaskState task={{ ...task, ...line }} />
+          <TaskState task={{ ...task, ...line }} tasks={plan.tasks} />
           <Decisions task={{ ...task, ...line }} />
           <Brief task={task} />
           <Results task={task} />
@@ -51,7 +55,7 @@ export function TaskSheet({ id, plan, onClose }: TaskSheetProps): ReactNode {
   )
 }
 
-function TaskState({ task }: { task: Task }): ReactNode {
+function TaskState({ task, tasks }: { task: Task; tasks: readonly TaskLine[] }): ReactNode {
   return (
     <div className="stack">
       <p className="row">
@@ -65,14 +69,16 @@ function TaskState({ task }: { task: Task }): ReactNode {
       {task.status === 'running' && task.doing !== undefined && <PlainWords text={outcomeOf(task)} />}
       {task.reason !== undefined && task.status !== 'failed' && (
         <div className="quiet small">
-          <PlainWords text={task.reason} />
+          <PlainWords text={withTaskNames(task.reason, tasks)} />
         </div>
       )}
       {task.dependsOn.length > 0 && (
         <p className="row small">
           <span className="quiet">after</span>
-          {task.dependsOn.map((each) => (
-            <Reference key={each} to={`task:${each}`} />
+          {task.dependsOn.map((id) => (
+            <Link key={id} href={`/plans/${task.planId}?task=${id}`}>
+              {taskName(tasks.find((each) => each.id === id) ?? { id })}
+            </Link>
           ))}
         </p>
       )}
@@ -113,11 +119,16 @@ function Decisions({ task }: { task: Task }): ReactNode {
   const canEdit = status === 'pending' || status === 'blocked' || status === 'failed'
   const canCancel = status === 'running' || status === 'pending' || status === 'blocked' || status === 'failed'
   const close = () => setOpen(undefined)
+  const place = useKeptFocus()
   if (open === 'edit' || open === 'retry-with')
-    return <BriefForm task={task} isRetry={open === 'retry-with'} onClose={close} />
+    return (
+      <div {...place}>
+        <BriefForm task={task} isRetry={open === 'retry-with'} onClose={close} />
+      </div>
+    )
   const asked = open === 'skip' || open === 'cancel' ? open : undefined
   return (
-    <div className="stack">
+    <div className="stack" {...place}>
       <div className={styles['actions']}>
         {canRetry && (
           <Button
@@ -141,7 +152,7 @@ function Decisions({ task }: { task: Task }): ReactNode {
       {error !== undefined && <Failure error={error} />}
       {asked && (
         <ActionDialog
-          title={`${words[asked].action.replace('it', `task:${id}`)}?`}
+          title={`${words[asked].action.replace('it', taskName(task))}?`}
           isOpen
           onClose={close}
           action={words[asked].action}
@@ -209,7 +220,7 @@ function ResultText({ id }: { id: number }): ReactNode {
         </ul>
       )}
       <p className="small">
-        <Reference to={`result:${id}`} />
+        <Link href={`/why/${encodeURIComponent(`result:${id}`)}`}>Where it comes from</Link>
       </p>
     </>
   )

@@ -1,14 +1,17 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { TaskLine } from '../../api/wire.ts'
-import { Reference } from '../../parts/reference.tsx'
 import { rowMark } from '../../parts/row-keys.ts'
 import { State } from '../../parts/state.tsx'
 import { formatDuration } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
+import { withTaskNames } from '../../text/task-name.ts'
 import styles from './plan.module.css'
 import { outcomeOf, stateOfTask, wordOf } from './task-state.ts'
+
+/** Tasks before one that are named. */
+const maxNeeded = 6
 
 interface TaskTableProps {
   tasks: readonly TaskLine[]
@@ -35,26 +38,33 @@ export function TaskTable({ tasks, opened, addressOf }: TaskTableProps): ReactNo
           {tasks.map((task) => (
             <tr key={task.id} aria-current={task.id === opened ? 'true' : undefined}>
               <th scope="row">
-                <span className="mono quiet">task:{task.id}</span>{' '}
+                <span className="mono quiet">{task.number}</span>{' '}
                 <Link href={addressOf(task.id)} {...rowMark}>
                   {withoutBidi(task.title)}
-                </Link>
+                </Link>{' '}
+                <span className="mono quiet small">task:{task.id}</span>
               </th>
               <td>
                 <State name={stateOfTask(task)} word={wordOf(task)} />
               </td>
-              <td>@{withoutBidi(task.skill)}</td>
+              <td className={styles['agent']}>@{withoutBidi(task.skill)}</td>
               <td className={styles['after']}>
                 {task.dependsOn.length === 0 ? (
                   <span className="quiet">–</span>
                 ) : (
-                  task.dependsOn.slice(0, 6).map((id) => <Reference key={id} to={`task:${id}`} />)
+                  task.dependsOn.slice(0, maxNeeded).map((id) => (
+                    <Link key={id} href={addressOf(id)}>
+                      {tasks.find((each) => each.id === id)?.number ?? `task:${id}`}
+                    </Link>
+                  ))
                 )}
-                {task.dependsOn.length > 6 && <span className="quiet">and {task.dependsOn.length - 6} more</span>}
+                {task.dependsOn.length > maxNeeded && (
+                  <span className="quiet">and {task.dependsOn.length - maxNeeded} more</span>
+                )}
               </td>
               <td className={`mono quiet ${styles['time']}`}>{timeOf(task)}</td>
               <td className={styles['came']}>
-                <PlainWords text={outcomeOf(task)} />
+                <PlainWords text={withTaskNames(outcomeOf(task), tasks)} />
               </td>
             </tr>
           ))}

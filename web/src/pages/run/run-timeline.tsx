@@ -75,7 +75,7 @@ export function RunTimeline({ run, rows }: { run: Run; rows: RequestTree['rows']
               {...rowMark}
             >
               <State name={stateOfRun(each)} isBare /> @{each.agent ?? 'agent'}
-              {each.taskId !== undefined && <span className="mono quiet"> task:{each.taskId}</span>}
+              {each.taskNumber !== undefined && <span className="quiet"> task {each.taskNumber}</span>}
             </Link>
             <div className={styles['track']}>
               <span

@@ -9,7 +9,7 @@ import { buttonLook } from '../../parts/button.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Reference } from '../../parts/reference.tsx'
+import { Reference, TaskOfRun } from '../../parts/reference.tsx'
 import { useRowKeys } from '../../parts/row-keys.ts'
 import { RunRow } from '../../parts/run-row.tsx'
 import { approvalIn, isAskedByPerson, treesOf, wordsOf } from '../../parts/run-tree.ts'
@@ -142,11 +142,11 @@ function Lineage({ run, request }: { run: Run; request: RunLine[] }): ReactNode 
   const above: RunLine[] = []
   for (let at = byId.get(run.parentRunId ?? ''); at && above.length < 12; at = byId.get(at.parentRunId ?? ''))
     above.push(at)
-  const taskId = byId.get(run.id)?.taskId
+  const line = byId.get(run.id)
   const root = byId.get(run.rootRunId)
   return (
     <span className={styles['lineage']}>
-      {taskId !== undefined && <Reference to={`task:${taskId}`} />}
+      {line && <TaskOfRun run={line} />}
       {above.map(({ id, agent }) => (
         <span key={id}>
           ← @{agent ?? 'agent'} <Reference to={`run:${id}`} />

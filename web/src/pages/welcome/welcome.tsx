@@ -37,8 +37,14 @@ export default function Welcome(): ReactNode {
     <Page title="Welcome" heading="You are signed in" width="reading">
       <ul className={styles['facts']}>
         <li>
-          Heddle works in <code>{withoutBidi(folder)}</code> and keeps its records in its home, {home}. Nothing leaves
-          this machine but what is sent to a model.
+          Heddle works in <code>{withoutBidi(folder)}</code>
+          {home !== null && (
+            <>
+              {' '}
+              and keeps its records in <code>{withoutBidi(home)}</code>
+            </>
+          )}
+          . Nothing leaves this machine but what is sent to a model.
         </li>
         <li>
           {model === null || model.isRehearsal ? (

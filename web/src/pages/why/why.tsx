@@ -122,7 +122,8 @@ function Rung({ link }: { link: WhyLink }): ReactNode {
         {link.how} {link.kind !== 'message' && <Reference to={`${link.kind}:${link.id}`} />}
         {link.missing && ' (its records are gone)'}
       </p>
-      <PlainWords text={link.title} isSerif={isPerson} />
+      {/* The brief follows the title of what an agent was given. */}
+      <PlainWords text={isPerson ? link.title : (link.title.split(' ## ')[0] ?? '')} isSerif={isPerson} />
       <p className="quiet small">
         {about.join(' · ')} {link.at !== null && <Ago at={link.at} />}
       </p>

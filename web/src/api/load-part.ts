@@ -1,4 +1,4 @@
-import { get, RequestError } from '../api/request.ts'
+import { get, RequestError } from './request.ts'
 
 const storageKey = 'heddle.reloaded'
 /** Between two looks whether Heddle answers again, in milliseconds. */
