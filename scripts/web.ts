@@ -1,12 +1,14 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { build } from 'vite'
 
 const root = join(import.meta.dirname, '..')
 
 /** Builds the page into a directory, each file compressed beside itself: compressing at the first request takes seconds. */
 export async function buildWeb(directory: string): Promise<void> {
+  // Tests only ask where it is kept.
+  const { build } = await import('vite')
   await build({
     configFile: join(root, 'web/vite.config.ts'),
     logLevel: 'error',
@@ -18,4 +20,14 @@ export async function buildWeb(directory: string): Promise<void> {
     const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length }
     writeFileSync(`${file}.br`, brotliCompressSync(content, { params }))
   }
+}
+
+/** Where the page of this checkout is kept as it was built from its present sources, for the tests. */
+export function keptPage(): string {
+  const hash = createHash('sha256')
+  for (const file of globSync(['web/**/*.*', 'scripts/web.ts', 'package-lock.json'], { cwd: root }).sort()) {
+    const { size, mtimeMs } = statSync(join(root, file))
+    hash.update(`${file} ${size} ${mtimeMs}\n`)
+  }
+  return join(root, 'node_modules/.cache/heddle-web', `page-${hash.digest('hex').slice(0, 16)}`)
 }

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, globSync, statSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { keptPage } from '../../scripts/web.ts'
 import { buildOnce } from '../setup/build-once.ts'
 import { builtHeddle } from '../setup/built-heddle.ts'
 
@@ -11,10 +12,7 @@ const cache = join(root, 'node_modules/.cache/heddle-web')
 
 /** The page of this checkout, built when one of its sources has changed. */
 export async function builtPage(): Promise<string> {
-  const place = join(
-    cache,
-    `page-${stateOf(['web/**/*.*', 'scripts/web.ts', 'test/web/built-page.ts', 'package-lock.json'])}`,
-  )
+  const place = keptPage()
   await buildOnce(place, buildInProduction)
   return place
 }
@@ -38,13 +36,4 @@ async function buildInProduction(directory: string): Promise<void> {
   const program = 'const { buildWeb } = await import(process.argv[1]); await buildWeb(process.argv[2])'
   const args = ['--input-type=module', '--eval', program, join(root, 'scripts/web.ts'), directory]
   await promisify(execFile)(process.execPath, args, { env: { ...process.env, NODE_ENV: 'production' } })
-}
-
-function stateOf(patterns: string[]): string {
-  const hash = createHash('sha256')
-  for (const file of globSync(patterns, { cwd: root }).sort()) {
-    const { size, mtimeMs } = statSync(join(root, file))
-    hash.update(`${file} ${size} ${mtimeMs}\n`)
-  }
-  return hash.digest('hex').slice(0, 16)
 }
