@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/system.ts'
-import { startProvider, type TestProvider } from '../../src/testing.ts'
+import { type ProviderAnswer, type ProviderRequest, startProvider, type TestProvider } from '../../src/testing.ts'
 import { startTestPage, type TestPage } from './browser.ts'
 
 const words = Array.from({ length: 60 }, (_, at) => `word${at}`)
@@ -25,12 +25,33 @@ const allow = (parts: number) => {
   wake()
 }
 
+/** A coordinator that has a plan made and starts it only when it is told to; undefined for what is not about a plan. */
+function answerAboutPlan({ messages, tools }: ProviderRequest): ProviderAnswer | undefined {
+  const has = (name: string) => tools.some((tool) => tool.name === name)
+  const last = messages.at(-1)
+  const about = /have a walk planned|run plan 1|\[plan:1, /
+  const asked = messages.findLast(({ role, content }) => role === 'user' && about.test(content))?.content ?? ''
+  if (has('plan_tasks')) {
+    const task = { key: 'a', title: 'Look around', context: 'Read README.md.\nTell what it says.', skill: 'researcher' }
+    const plan = { project: { title: 'A walk' }, tasks: [{ ...task, depends_on: [] }] }
+    return last?.role === 'tool' ? { text: 'Here it is.' } : { calls: [{ name: 'plan_tasks', input: plan }] }
+  }
+  if (asked.includes('[plan:1, ')) return { text: 'A fine plan.' }
+  if (last?.role === 'tool') return undefined
+  if (asked.includes('have a walk planned'))
+    return {
+      calls: [{ name: 'spawn_agent', input: { task: 'plan a walk', skill: 'project-planner' } }, { name: 'wait' }],
+    }
+  return asked.includes('run plan 1') ? { calls: [{ name: 'run_project', input: { project_id: 1 } }] } : undefined
+}
+
 let heddle: TestPage
 let provider: TestProvider
 beforeAll(async () => {
   provider = await startProvider({
     clock,
-    answer: () => ({ text: `# Heading\n\n${words.join(' ')}\n\n- last **line**`, faults: inParts }),
+    answer: (request) =>
+      answerAboutPlan(request) ?? { text: `# Heading\n\n${words.join(' ')}\n\n- last **line**`, faults: inParts },
   })
   heddle = await startTestPage({ model: provider.url })
 })
@@ -143,4 +164,20 @@ describe('an answer that is being written', () => {
     expect(heddle.troubles).toEqual([])
     await page.close()
   })
+})
+
+test('a plan that a model made and did not start needs you, and is started with a button', async () => {
+  allow(Number.POSITIVE_INFINITY)
+  await heddle.post('/v1/inputs', { folder: heddle.folder, session: 'walk', content: 'have a walk planned' })
+  const page = await heddle.open('/needs')
+  await page.getByText('The plan “A walk” was not started').waitFor()
+  expect(await heddle.heddle('status')).toMatch(/needs you +1, first plan:1 +heddle plans plan:1/)
+  await page.getByRole('link', { name: 'Decide' }).click()
+  await page.getByRole('button', { name: 'Start the plan' }).click()
+  await page.getByText('@coordinator asks to start a plan').waitFor()
+  await page.getByRole('button', { name: 'Start the plan' }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Cancel the plan' }).click()
+  await page.getByRole('button', { name: 'Cancel it' }).click()
+  await page.getByText('@coordinator asks to start a plan').waitFor({ state: 'detached' })
+  await page.close()
 })

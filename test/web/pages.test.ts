@@ -33,9 +33,9 @@ describe('the other pages', () => {
     // What an agent wrote for a branch is a part of it. A turn in the middle has no session, but what was asked.
     const log = JSON.parse(await heddle.heddle('log', 'left', '--json')) as { turns: { id: string }[] }
     await page.goto(`${heddle.url}/compare/main...${log.turns[0]?.id}`)
-    const figures = page.getByRole('row').filter({ hasText: /^(agents|files)/ })
-    await expect.poll(() => figures.allTextContents()).toEqual(['agents@writer 1–', 'filesNOTES.md–'])
     await page.getByRole('heading', { level: 1, name: 'main and “which port?”' }).waitFor()
+    const figures = page.getByRole('row').filter({ hasText: /^(agents|files)/ })
+    expect(await figures.allTextContents()).toEqual(['agents@writer 1–', 'filesNOTES.md–'])
     await page.close()
   })
 
