@@ -33,8 +33,18 @@ test('a request is read whole once it has ended, not while its run is at work', 
   const { ask } = home
   await ask('one')
   const { statements } = await countStatements(() => ask('two'))
-  expect(statements.filter((sql) => sql.includes('is_unfinished'))).toHaveLength(1)
+  expect(statements.filter(isWhole)).toHaveLength(1)
 })
+
+test('a request that many agents work for is read whole a few times, not at the end of each', async () => {
+  home = await openCountingHome('sqlite')
+  const { ask } = home
+  await ask('start 2', 'before')
+  const { statements } = await countStatements(() => ask('start 100', 'parent'))
+  expect(statements.filter(isWhole).length).toBeLessThanOrEqual(3)
+})
+
+const isWhole = (sql: string) => sql.includes('is_unfinished')
 
 /** What goes beyond the budget, and the statements that were counted; empty if nothing does. */
 function excess(keys: readonly (keyof Budget)[], cost: Cost, budget: Budget): string {

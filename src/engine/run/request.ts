@@ -64,7 +64,8 @@ async function follow(
   signal: AbortSignal,
   { includeQuestions }: { includeQuestions: boolean },
 ): Promise<Request | Stuck | undefined> {
-  for (let mayHaveEnded = false; ; ) {
+  const inputAtWork: Glance = (rows) => requestUnderWay(rows, itemId)
+  for (let glance = inputAtWork; ; ) {
     // Heard before and during the read: a hint may come while it is not known yet which request is meant.
     const heard = new Set<Hint>()
     let concerns = (_: Hint) => false
@@ -76,7 +77,7 @@ async function follow(
     })
     signal.addEventListener('abort', wake)
     try {
-      const found = await runtime.store.read((rows) => look(rows, itemId, { includeQuestions, mayHaveEnded }))
+      const found = await runtime.store.read((rows) => look(rows, itemId, { includeQuestions, glance }))
       if ('answer' in found) return found
       if (found.approvals.length > 0 || found.until !== undefined) return found
       const { rootRunId, isTaken } = found
@@ -87,7 +88,9 @@ async function follow(
         if (signal.aborted) return undefined
         await runtime.clock.sleep(sweepEvery, changed.signal)
       }
-      mayHaveEnded = [...heard].some(concerns)
+      // After its own run's end the request has most likely ended, too; one that goes on has other runs at work.
+      if (![...heard].some(concerns)) glance = inputAtWork
+      else glance = isTaken && glance !== inputAtWork ? requestAtWork(rootRunId) : nothingAtWork
     } finally {
       stop()
       signal.removeEventListener('abort', wake)
@@ -95,13 +98,22 @@ async function follow(
   }
 }
 
-/** The request as it is now. Unless a hint told of its end, its run is most likely at work, and no more is read. */
+/** Finds the root run of a request that has a run at work, by a few columns; undefined says nothing. */
+type Glance = (rows: Reading) => Promise<string | undefined>
+
+const nothingAtWork: Glance = async () => undefined
+
+function requestAtWork(rootRunId = ''): Glance {
+  return async (rows) => ((await hasActiveRun(rows, rootRunId)) ? rootRunId : undefined)
+}
+
+/** The request as it is now. What a glance finds at work is not read whole. */
 async function look(
   rows: Reading,
   itemId: string,
-  { includeQuestions, mayHaveEnded }: { includeQuestions: boolean; mayHaveEnded: boolean },
+  { includeQuestions, glance }: { includeQuestions: boolean; glance: Glance },
 ): Promise<Request | OpenRequest> {
-  const rootRunId = mayHaveEnded ? undefined : await requestUnderWay(rows, itemId)
+  const rootRunId = await glance(rows)
   return rootRunId === undefined
     ? requestState(rows, itemId, includeQuestions)
     : { rootRunId, isTaken: true, approvals: [] }
