@@ -76,12 +76,23 @@ export async function newGateway(
     },
   }
   const work = await app.work()
-  const server = await serve(app, {
+  const close = async () => {
+    await work.stop()
+    await app.close()
+    rmSync(root, { recursive: true, force: true })
+    await removePlace()
+  }
+  const serving = serve(app, {
     runFolder: paths.run,
     health: { pid: process.pid, version: '0', since: '2026-01-01T00:00:00.000Z' },
     clock: systemClock,
     onError: (error) => troubles.push(error),
     ...settings,
+  })
+  // A refused one leaves nothing at work beside later tests.
+  const server = await serving.catch(async (error) => {
+    await close()
+    throw error
   })
   return {
     app,
@@ -99,10 +110,7 @@ export async function newGateway(
       }),
     async remove() {
       await server.stop()
-      await work.stop()
-      await app.close()
-      rmSync(root, { recursive: true, force: true })
-      await removePlace()
+      await close()
       if (troubles.length > 0) throw troubles[0]
     },
   }
