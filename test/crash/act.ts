@@ -53,6 +53,7 @@ let lastBeat = Number.POSITIVE_INFINITY
 // Whoever started us takes us along when it goes.
 process.on('disconnect', () => process.exit(1))
 const othersAreDone = new Promise((resolve) => process.once('message', resolve))
+const firstIsPlayed = Promise.withResolvers<void>()
 if (scenario.before) await scenario.before(houseOf({ open, folder, settings: await settings(), tell: speak }))
 const app = await open()
 const work = await app.work(asked.isBound ? { folder, session } : undefined)
@@ -67,7 +68,12 @@ const me: Person = {
   findByMeaning,
   ...hostOf({ app, folder, heard: asked.heard, speak, insist }),
 }
-await Promise.all(asked.plays.map((part) => scenario[part]?.(me)))
+await Promise.all(
+  asked.plays.map(async (part) => {
+    await scenario[part]?.(me)
+    if (part === 'first') firstIsPlayed.resolve()
+  }),
+)
 if (asked.lingers) await othersAreDone
 await quiet()
 speak({ quiet: true })
@@ -202,7 +208,9 @@ async function sees(content: string): Promise<boolean> {
   const seen = Promise.withResolvers<boolean>()
   const watcher = watch(asked.providerLog, () => isThere() && seen.resolve(true))
   if (isThere()) seen.resolve(true)
-  othersAreDone.then(quiet).then(() => seen.resolve(isThere()), seen.reject)
+  // Two questions may have been asked as one.
+  const isOver = Promise.race([othersAreDone, firstIsPlayed.promise]).then(quiet)
+  isOver.then(() => seen.resolve(isThere()), seen.reject)
   return seen.promise.finally(() => watcher.close())
 }
 
