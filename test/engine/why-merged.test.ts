@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
@@ -131,5 +131,17 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     appendFileSync(at('a.py'), 'a line that was added by hand\n')
     const mover = await exec("mv a.py b.py && printf 'added by the command\\n' >> b.py")
     expect(await authors('b.py', 6)).toEqual([...some(4, first), { by: 'outside' }, by(mover)])
+  })
+
+  test('one that was not read before the command is found by what a run wrote, and else unknown', async () => {
+    const first = await say(write('old.py', linesOf('old', 4)))
+    await say(write('other.py', linesOf('other', 4)))
+    appendFileSync(at('other.py'), 'added by hand\n')
+    mkdirSync(at('more'))
+    // More files than are read before a command, all of them changed later.
+    for (let each = 0; each < 650; each++) writeFileSync(at(`more/${each}`), `${each}\n`)
+    const mover = await exec('mv old.py new.py && mv other.py another.py')
+    expect(await authors('new.py', 4)).toEqual(some(4, first))
+    expect(await author('another.py:1')).toEqual(unknown(mover))
   })
 })

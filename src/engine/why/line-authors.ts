@@ -132,7 +132,7 @@ export class LineTracer implements Tracer {
   }
 
   #mayBeElsewhere({ via, parent }: VersionNode): boolean {
-    if (via.kind === 'version') return via.version.command?.origin !== undefined
+    if (via.kind === 'version') return mayBeOfOthers(via.version)
     return via.kind === 'start' || (parent?.hash ?? null) === null
   }
 
@@ -144,9 +144,8 @@ export class LineTracer implements Tracer {
   ): Promise<TracedLine[] | undefined> {
     if (place.passages >= maxPassages) return undefined
     const { via } = node
-    if (via.kind === 'version' && via.version.command?.origin?.path === '')
-      return this.#merged(place, node, via.version, open)
-    if (via.kind === 'version') return this.#moved(place, node, via.version, open)
+    if (via.kind === 'version' && originOf(via.version)) return this.#moved(place, node, via.version, open)
+    if (via.kind === 'version') return this.#merged(place, node, via.version, open)
     if (!node.hash) return undefined
     const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
     return handOrigins(
@@ -351,6 +350,11 @@ const clockSlackMs = 50
 /** The last time at which a content can have come about: not after the file was last changed. */
 function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis {
   return Math.min(until, Math.ceil(changedAt) + clockSlackMs)
+}
+
+/** Whether a command may have brought a content from other files. */
+function mayBeOfOthers({ before, command }: FileVersion): boolean {
+  return command !== undefined && (command.origin !== undefined || before === null)
 }
 
 /** The file that a command moved or copied there, if it is known. */

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
-import { type FileVersion, versionsOfCall } from '../../store/rows/files/file-versions.ts'
+import { type FileVersion, versionsOfCall, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { LostFiles } from '../../tools/guard/lost-files.ts'
 import { distinctLines, isTelling, likenessOf } from '../../tools/guard/shared-lines.ts'
+import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
-import { agreedLine, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
+import { agreedLine, isBefore, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
 
 /** A content that a command left, and how its lines are followed further. */
 interface Merge {
@@ -46,6 +47,7 @@ export async function mergedOrigins(
   merge: Merge,
   lines: readonly number[],
 ): Promise<TracedLine[] | undefined> {
+  if (!merge.version.command?.origin) return movedUnread(tracer, merge, lines)
   const sources = await sourcesOf(tracer, merge, lines)
   if (sources.length === 0) return undefined
   const written: TracedLine = { author: merge.author, passages: [] }
@@ -59,6 +61,35 @@ export async function mergedOrigins(
     const isKept = sure.some(({ isSolid }) => isSolid[line]) || (isInAll && sure.length > 0)
     return agreedLine(isKept ? found : [...found, written], doubt)
   })
+}
+
+/** Max files that a command took away and whose versions are read. */
+const maxUnread = 100
+
+/**
+ * A content that a command brought while it took away files that had not been read before: one of them, perhaps. Undefined if all of
+ * them had been read.
+ */
+async function movedUnread(
+  { rows }: Tracer,
+  { version, since, other }: Merge,
+  lines: readonly number[],
+): Promise<TracedLine[] | undefined> {
+  const { runId, callId, after } = version
+  const files = await versionsOfCall(rows, runId ?? '', callId ?? '')
+  const unread = files.filter((each) => each.before === '' && each.after === null)
+  if (unread.length === 0) return undefined
+  const same: string[] = []
+  for (const { folder, path } of unread.slice(0, maxUnread)) {
+    const whole = join(folder, path)
+    const last = (await versionsOfFile(rows, namesInFolders(whole), 2)).findLast((each) => isBefore(each, version))
+    if (last?.after === after) same.push(whole)
+  }
+  const [only] = same
+  if (only !== undefined && same.length === 1) return other(only, after ?? '', lines)
+  const why = 'a command took away files that had not been read before'
+  const author: LineAuthor = { by: 'unknown', since, why, runIds: runId === null ? [] : [runId] }
+  return lines.map(() => ({ author, passages: [] }))
 }
 
 function tracedOf(origins: readonly number[] | undefined, traced: ReadonlyMap<number, TracedLine>): TracedLine[] {
