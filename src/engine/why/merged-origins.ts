@@ -27,6 +27,7 @@ interface Source {
   /** The new content is made of this one, as far as their lines tell. */
   isMuch: boolean
   isOwn: boolean
+  isWhole: boolean
   /** Lines that stand in a row with others that were there. */
   isSolid: boolean[]
   traced: Map<number, TracedLine>
@@ -55,7 +56,10 @@ export async function mergedOrigins(
   return lines.map((line) => {
     const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
-    const found = (sure.length > 0 ? sure : having).flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
+    const likely = having.filter((each) => sure.includes(each) || each.isWhole)
+    const found = (likely.length > 0 ? likely : having).flatMap(({ origins, traced }) =>
+      tracedOf(origins[line], traced),
+    )
     if (found.length === 0) return written
     const isInAll = sources.every((each) => !each.isMuch || sure.includes(each))
     const isKept = sure.some(({ isSolid }) => isSolid[line]) || (isInAll && sure.length > 0)
@@ -107,22 +111,23 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   if (!after) return []
   const found: Source[] = []
   const fresh = distinctLines(after)
-  const add = async (before: Buffer, isMuch: boolean, isOwn: boolean, follow: Merge['own']) => {
+  const add = async (before: Buffer, kind: Pick<Source, 'isMuch' | 'isOwn' | 'isWhole'>, follow: Merge['own']) => {
     const both = linesOfBoth(before, after)
     if (!both) return
     const origins = possibleOrigins(both.old, both.fresh)
     const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await follow(asked)
     const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
-    found.push({ origins, isMuch, isOwn, isSolid: solidLines(both, origins), traced: known })
+    found.push({ ...kind, origins, isSolid: solidLines(both, origins), traced: known })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
-  if (before) await add(before, likenessOf(distinctLines(before), fresh) === 'much', true, merge.own)
+  const isMuchOwn = likenessOf(distinctLines(before), fresh) === 'much'
+  if (before) await add(before, { isMuch: isMuchOwn, isOwn: true, isWhole: false }, merge.own)
   const files = await filesOfCall(tracer, version)
-  for (const { path, isMuch } of new LostFiles(files).sourcesOf(version.path, fresh)) {
+  for (const { path, isMuch, isWhole } of new LostFiles(files).sourcesOf(version.path, fresh)) {
     const { bytes, sha256 = '' } = files.find((each) => each.path === path)?.before ?? {}
     const whole = join(version.folder, path)
-    if (bytes) await add(bytes, isMuch, false, (asked) => merge.other(whole, sha256, asked))
+    if (bytes) await add(bytes, { isMuch, isOwn: false, isWhole }, (asked) => merge.other(whole, sha256, asked))
   }
   return found
 }
