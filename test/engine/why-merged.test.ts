@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
@@ -116,6 +116,19 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect([...(await authors('c.old', 1)), ...(await authors('c.txt', 1))]).toEqual([by(third), by(last)])
   })
 
+  test('a line that both of two short files had is unknown once a command swapped them', async () => {
+    const first = await say(write('a.txt', 'import os\none\n'))
+    const second = await say(write('b.txt', 'import os\n'))
+    await exec('mv a.txt t && mv b.txt a.txt && mv t b.txt')
+    expect(await authors('a.txt', 1)).toEqual([unknown(first, second)])
+  })
+
+  test('the one long line that is left of a file which a command moved is unknown, not the command’s', async () => {
+    const first = await say(write('a.py', `a line that nobody else has\n${linesOf('a', 9)}`))
+    const mover = await exec("mv a.py b.py && sed -i '2,$s/line/LINE/' b.py")
+    expect((await authors('b.py', 2)).slice(0, 2)).toEqual([unknown(first, mover), by(mover)])
+  })
+
   test('a line that stays in its file is no matter of another one that is removed', async () => {
     const first = await say(write('a.py', `import os\n${linesOf('a', 5)}`))
     const second = await say(write('b.py', `import os\n${linesOf('b', 5)}`))
@@ -131,5 +144,16 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     appendFileSync(at('a.py'), 'a line that was added by hand\n')
     const mover = await exec("mv a.py b.py && printf 'added by the command\\n' >> b.py")
     expect(await authors('b.py', 6)).toEqual([...some(4, first), { by: 'outside' }, by(mover)])
+  })
+
+  test('one that was not read before the command is found by what a run wrote, and else unknown', async () => {
+    const first = await say(write('old.py', linesOf('old', 4)))
+    await say(write('other.py', linesOf('other', 4)))
+    appendFileSync(at('other.py'), 'added by hand\n')
+    // More than is read before a command, all of it changed later.
+    for (let each = 0; each < 9; each++) writeFileSync(at(`large-${each}`), 'x'.repeat(1_000_000))
+    const mover = await exec('mv old.py new.py && mv other.py another.py')
+    expect(await authors('new.py', 4)).toEqual(some(4, first))
+    expect(await author('another.py:1')).toEqual(unknown(mover))
   })
 })

@@ -216,7 +216,7 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
   })
 
   test('a copy that a hand changed is not denied to a run whose file was removed since, and unknown if another run wrote it again', async () => {
-    const long = text + text.replaceAll('all', 'others')
+    const long = text + text.replaceAll('all', 'others') + text.replaceAll('all', 'thirds')
     const first = await say(write('app.py', long))
     cpSync(at('app.py'), at('copy.py'))
     appendFileSync(at('copy.py'), 'by hand\n')
@@ -231,6 +231,17 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
       since: null,
       runIds: expect.arrayContaining([first, again]),
     })
+  })
+
+  test('a short file that begins as many do is no copy of another one, whoever wrote it', async () => {
+    const head = '#!/usr/bin/env python3\n# SPDX-License-Identifier: MIT\nimport json\nimport logging\n'
+    const first = await say(write('app.py', `${head}print(1)\n`))
+    pool().put('by-hand.py', `${head}print(2)\n`)
+    const running = await begin(`printf '${head.replaceAll('\n', '\\n')}print(3)\\n' > cancelled.py`)
+    await cancel(pool().engine, running.runId, 'stop')
+    expect((await author('by-hand.py:1'))?.by).toBe('unknown')
+    const runIds = expect.arrayContaining([first, running.runId])
+    expect(await author('cancelled.py:1')).toEqual({ by: 'unknown', since: expect.anything(), runIds })
   })
 
   test('a file that was moved away by hand before its run was undone keeps its author', async () => {

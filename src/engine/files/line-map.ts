@@ -28,12 +28,17 @@ export function mapReordered(before: Buffer, after: Buffer): LineMap | null {
   const matched = matchLines(old, fresh)
   if (!matched.includes(-1)) return mapOf(matched)
   const [inOld, inFresh] = [onceIn(old, 0, old.length), onceIn(fresh, 0, fresh.length)]
+  const shared = [...inFresh.keys()].filter((text) => inOld.has(text)).length
+  // A file that was written anew may begin as the one before it did.
+  if (shared < minKept * Math.max(inOld.size, inFresh.size)) return mapOf(matched)
   const isMoved = (text: string) => text.trim().length >= minMoved && (inFresh.get(text) ?? -1) >= 0
   return mapOf(
     matched.map((from, at) => (from === -1 && isMoved(fresh[at] ?? '') ? (inOld.get(fresh[at] ?? '') ?? -1) : from)),
   )
 }
 
+/** Share of the lines of both contents that must be the same where lines were put in another order. */
+const minKept = 2 / 3
 /** Letters of a line that is followed to another place of its file: a shorter one may be new. */
 const minMoved = 16
 

@@ -28,6 +28,8 @@ const minLines = 2
 const minLetters = 40
 /** Share of the lines of both files that must be the same in a file that was moved and changed. */
 const minShare = 2 / 3
+/** Lines that a file must share with one that was not moved there: fewer may be the head that many files begin with. */
+const minCopied = 8
 /** Max versions that come into question. */
 const maxVersionsAlike = 8
 const maxNames = 400
@@ -64,7 +66,9 @@ export async function handOrigins(
   }
   const all: (TracedLine | undefined)[][] = []
   const alike = [...(await maybeMoved(tracer, same)), ...(await filesLike(tracer, place, text))]
-  for (const { version, isWeak } of alike) {
+  for (const { version, shared, isWeak } of alike) {
+    const isMoved = await areGone(tracer, [version])
+    const isDoubted = isWeak || (!isMoved && (shared < minCopied || unmatched.by === 'unknown'))
     const old = await tracer.contents.get(version.after ?? '', version)
     const both = old && linesOfBoth(old, bytes)
     const origins = both ? possibleOrigins(both.old, both.fresh) : []
@@ -76,7 +80,7 @@ export async function handOrigins(
         const from = origins[line] ?? []
         const found = from.flatMap((each) => (each === isAny ? anyLine : (byLine.get(each) ?? [])))
         if (found.length === 0) return undefined
-        const fresh = isWeak || from.includes(isNew) ? [{ author: unmatched, passages: [] }] : []
+        const fresh = isDoubted || from.includes(isNew) ? [{ author: unmatched, passages: [] }] : []
         return agreedLine([...fresh, ...found], { since: null, why: lineThere })
       }),
     )
@@ -155,6 +159,8 @@ function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
 /** A version with lines of a text; a weak one has too few of them to be where it is from. */
 interface Alike {
   version: FileVersion
+  /** Number of lines that say something and are in both. */
+  shared: number
   isWeak: boolean
 }
 
@@ -197,7 +203,8 @@ async function versionsLike(
     const shared = [...old].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minLetters
     const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-    if (shared.length > 0 && (!isWeak || version === earlier.at(-1))) alike.push({ version, isWeak })
+    if (shared.length > 0 && (!isWeak || version === earlier.at(-1)))
+      alike.push({ version, shared: shared.length, isWeak })
   }
   const strong = alike.filter(({ isWeak }) => !isWeak)
   const [last] = alike
@@ -211,7 +218,7 @@ async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[
   for (const version of same) {
     const versions = await versionsOfFile(rows, namesInFolders(join(version.folder, version.path)), maxVersions)
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (!own || !(await isStillThere(own, versions, protect))) found.push({ version, isWeak: true })
+    if (!own || !(await isStillThere(own, versions, protect))) found.push({ version, shared: 0, isWeak: true })
   }
   return found
 }

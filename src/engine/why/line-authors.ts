@@ -118,7 +118,25 @@ export class LineTracer implements Tracer {
     if (origins) return open.choose(origins, await this.#authorOf(place, node), node.parent?.at ?? node.at)
     const map = await this.#mapOf(node)
     const fresh = open.follow(map ?? [])
-    if (fresh.length > 0) open.close(map ? await this.#authorOf(place, node) : lost(node), fresh)
+    if (fresh.length > 0) open.close(map ? await this.#authorOf(place, node) : await this.#lost(place, node), fresh)
+  }
+
+  /** Author of lines that cannot be followed further, since a content is missing. */
+  async #lost(place: Place, { via, parent, at, hash }: VersionNode): Promise<LineAuthor> {
+    const since = parent?.at ?? at
+    if (hash !== '' && parent?.hash !== '') return unknown(since, 'versions in between are missing')
+    return unknown(since, 'what a command left was not read', await this.#runsOf(place, [via, parent?.via]))
+  }
+
+  /** The runs of these versions if commands left them, and of commands at the same time. */
+  async #runsOf(place: Place, all: (VersionNode['via'] | undefined)[]): Promise<string[]> {
+    const runIds: string[] = []
+    for (const via of all) {
+      if (via?.kind !== 'version' || !via.version.command) continue
+      const rivals = await this.#rivals(place, via.version)
+      runIds.push(...(rivals?.by === 'unknown' ? rivals.runIds : runsOf([via.version])))
+    }
+    return [...new Set(runIds)]
   }
 
   /** What the lines may be that nobody recorded; undefined where it is recorded, or contents are missing. */
@@ -132,7 +150,7 @@ export class LineTracer implements Tracer {
   }
 
   #mayBeElsewhere({ via, parent }: VersionNode): boolean {
-    if (via.kind === 'version') return via.version.command?.origin !== undefined
+    if (via.kind === 'version') return mayBeOfOthers(via.version)
     return via.kind === 'start' || (parent?.hash ?? null) === null
   }
 
@@ -144,9 +162,8 @@ export class LineTracer implements Tracer {
   ): Promise<TracedLine[] | undefined> {
     if (place.passages >= maxPassages) return undefined
     const { via } = node
-    if (via.kind === 'version' && via.version.command?.origin?.path === '')
-      return this.#merged(place, node, via.version, open)
-    if (via.kind === 'version') return this.#moved(place, node, via.version, open)
+    if (via.kind === 'version' && originOf(via.version)) return this.#moved(place, node, via.version, open)
+    if (via.kind === 'version') return this.#merged(place, node, via.version, open)
     if (!node.hash) return undefined
     const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
     return handOrigins(
@@ -279,7 +296,8 @@ export class LineTracer implements Tracer {
     const { since, isUnclear } = via
     const until = Math.max(since, lastChange(via.until, changedAt))
     if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
-    if (parent?.hash === '') return unknown(since, 'its content after a command was not read')
+    if (parent?.hash === '')
+      return unknown(since, 'its content after a command was not read', await this.#runsOf(place, [parent.via]))
     const during = this.#commandsOf(place).within({ since, until })
     if (during.length > 0) return unknown(since, 'a command ran at that time', runsOf(during))
     return (
@@ -353,6 +371,11 @@ function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis 
   return Math.min(until, Math.ceil(changedAt) + clockSlackMs)
 }
 
+/** Whether a command may have brought a content from other files. */
+function mayBeOfOthers({ before, command }: FileVersion): boolean {
+  return command !== undefined && (command.origin !== undefined || before === null)
+}
+
 /** The file that a command moved or copied there, if it is known. */
 function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
@@ -364,13 +387,6 @@ function runsOf(versions: readonly FileVersion[]): string[] {
 
 function unknown(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {
   return { by: 'unknown', since, why, runIds }
-}
-
-function lost({ via, parent, at, hash }: VersionNode): LineAuthor {
-  const command = [via, parent?.via].find((each) => each?.kind === 'version' && each.version.command)
-  const runIds = command?.kind === 'version' ? [command.version.runId ?? ''] : []
-  if (hash === '' || parent?.hash === '') return unknown(parent?.at ?? at, 'what a command left was not read', runIds)
-  return unknown(parent?.at ?? at, 'versions in between are missing')
 }
 
 function unread({ via, parent }: VersionNode): LineAuthor | undefined {

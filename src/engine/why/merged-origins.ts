@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
-import { type FileVersion, versionsOfCall } from '../../store/rows/files/file-versions.ts'
+import { type FileVersion, versionsOfCall, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { LostFiles } from '../../tools/guard/lost-files.ts'
 import { distinctLines, isTelling, likenessOf } from '../../tools/guard/shared-lines.ts'
+import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
-import { agreedLine, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
+import { agreedLine, isBefore, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
 
 /** A content that a command left, and how its lines are followed further. */
 interface Merge {
@@ -26,6 +27,7 @@ interface Source {
   /** The new content is made of this one, as far as their lines tell. */
   isMuch: boolean
   isOwn: boolean
+  isWhole: boolean
   /** Lines that stand in a row with others that were there. */
   isSolid: boolean[]
   traced: Map<number, TracedLine>
@@ -46,6 +48,7 @@ export async function mergedOrigins(
   merge: Merge,
   lines: readonly number[],
 ): Promise<TracedLine[] | undefined> {
+  if (!merge.version.command?.origin) return movedUnread(tracer, merge, lines)
   const sources = await sourcesOf(tracer, merge, lines)
   if (sources.length === 0) return undefined
   const written: TracedLine = { author: merge.author, passages: [] }
@@ -53,12 +56,44 @@ export async function mergedOrigins(
   return lines.map((line) => {
     const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
-    const found = (sure.length > 0 ? sure : having).flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
+    const likely = having.filter((each) => sure.includes(each) || each.isWhole)
+    const found = (likely.length > 0 ? likely : having).flatMap(({ origins, traced }) =>
+      tracedOf(origins[line], traced),
+    )
     if (found.length === 0) return written
     const isInAll = sources.every((each) => !each.isMuch || sure.includes(each))
     const isKept = sure.some(({ isSolid }) => isSolid[line]) || (isInAll && sure.length > 0)
     return agreedLine(isKept ? found : [...found, written], doubt)
   })
+}
+
+/** Max files that a command took away and whose versions are read. */
+const maxUnread = 100
+
+/**
+ * A content that a command brought while it took away files that had not been read before: one of them, perhaps. Undefined if all of
+ * them had been read.
+ */
+async function movedUnread(
+  { rows }: Tracer,
+  { version, since, other }: Merge,
+  lines: readonly number[],
+): Promise<TracedLine[] | undefined> {
+  const { runId, callId, after } = version
+  const files = await versionsOfCall(rows, runId ?? '', callId ?? '')
+  const unread = files.filter((each) => each.before === '' && each.after === null)
+  if (unread.length === 0) return undefined
+  const same: string[] = []
+  for (const { folder, path } of unread.slice(0, maxUnread)) {
+    const whole = join(folder, path)
+    const last = (await versionsOfFile(rows, namesInFolders(whole), 2)).findLast((each) => isBefore(each, version))
+    if (last?.after === after) same.push(whole)
+  }
+  const [only] = same
+  if (only !== undefined && same.length === 1) return other(only, after ?? '', lines)
+  const why = 'a command took away files that had not been read before'
+  const author: LineAuthor = { by: 'unknown', since, why, runIds: runId === null ? [] : [runId] }
+  return lines.map(() => ({ author, passages: [] }))
 }
 
 function tracedOf(origins: readonly number[] | undefined, traced: ReadonlyMap<number, TracedLine>): TracedLine[] {
@@ -76,22 +111,23 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   if (!after) return []
   const found: Source[] = []
   const fresh = distinctLines(after)
-  const add = async (before: Buffer, isMuch: boolean, isOwn: boolean, follow: Merge['own']) => {
+  const add = async (before: Buffer, kind: Pick<Source, 'isMuch' | 'isOwn' | 'isWhole'>, follow: Merge['own']) => {
     const both = linesOfBoth(before, after)
     if (!both) return
     const origins = possibleOrigins(both.old, both.fresh)
     const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await follow(asked)
     const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
-    found.push({ origins, isMuch, isOwn, isSolid: solidLines(both, origins), traced: known })
+    found.push({ ...kind, origins, isSolid: solidLines(both, origins), traced: known })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
-  if (before) await add(before, likenessOf(distinctLines(before), fresh) === 'much', true, merge.own)
+  const isMuchOwn = likenessOf(distinctLines(before), fresh) === 'much'
+  if (before) await add(before, { isMuch: isMuchOwn, isOwn: true, isWhole: false }, merge.own)
   const files = await filesOfCall(tracer, version)
-  for (const { path, isMuch } of new LostFiles(files).sourcesOf(version.path, fresh)) {
+  for (const { path, isMuch, isWhole } of new LostFiles(files).sourcesOf(version.path, fresh)) {
     const { bytes, sha256 = '' } = files.find((each) => each.path === path)?.before ?? {}
     const whole = join(version.folder, path)
-    if (bytes) await add(bytes, isMuch, false, (asked) => merge.other(whole, sha256, asked))
+    if (bytes) await add(bytes, { isMuch, isOwn: false, isWhole }, (asked) => merge.other(whole, sha256, asked))
   }
   return found
 }

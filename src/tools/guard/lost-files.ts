@@ -11,6 +11,8 @@ interface LostFile {
 /** A lost file that a new content is made of, or may be. */
 interface LostSource extends LostFile {
   isMuch: boolean
+  /** All of it is in the new content, and nothing else, however short it is. */
+  isWhole: boolean
 }
 
 /** A line that more files have does not tell where a content is from. */
@@ -20,21 +22,19 @@ const minLost = 0.5
 
 /** The files that a command took away, as possible sources of those that it left. */
 export class LostFiles {
-  readonly #lost: (LostFile & { isThere: boolean; isSpread: boolean; takers: string[] })[] = []
+  readonly #lost: (LostFile & { isThere: boolean; takers: string[] })[] = []
   readonly #byLine = new Map<string, LostFile[]>()
 
   constructor(versions: readonly Pick<CommandVersion, 'path' | 'before' | 'after'>[]) {
     const takers = Map.groupBy(versions, ({ after }) => after?.sha256)
-    const left = new Set(versions.flatMap(({ after }) => [...distinctLines(after?.bytes)]))
     for (const { path, before, after } of versions) {
       if (!before?.bytes || after?.sha256 === before.sha256) continue
       const old = distinctLines(before.bytes)
       const kept = distinctLines(after?.bytes)
-      const lines = new Set([...old].filter((line) => !kept.has(line)))
-      if (lines.size === 0 || lines.size < minLost * old.size) continue
       const paths = (takers.get(before.sha256) ?? []).map((each) => each.path)
-      const isSpread = likenessOf(lines, left) === 'much'
-      this.#lost.push({ path, lines, isThere: after !== null, isSpread, takers: paths })
+      const lines = paths.length > 0 ? old : new Set([...old].filter((line) => !kept.has(line)))
+      if (lines.size === 0 || lines.size < minLost * old.size) continue
+      this.#lost.push({ path, lines, isThere: after !== null, takers: paths })
     }
     for (const file of this.#lost)
       for (const line of file.lines) {
@@ -52,14 +52,14 @@ export class LostFiles {
       const likely = found.length > maxHolders ? found.filter((each) => sharedEnd(each.path, path) > 0) : found
       for (const each of likely) holders.add(each)
     }
-    return this.#lost.flatMap(({ isThere, isSpread, takers, ...file }, at) => {
+    return this.#lost.flatMap(({ isThere, takers, ...file }, at) => {
       const isTaken = takers.some((taker) => taker !== path && taker !== file.path)
       if (file.path === path || isTaken || !holders.has(this.#lost[at] as LostFile)) return []
-      // A small part of one that was taken apart is still of it, perhaps.
-      const likeness = likenessOf(file.lines, lines, isSpread)
+      const likeness = likenessOf(file.lines, lines)
       // Of a file that is still there much is lost, or all of it is here now, however short.
-      const isLikely = likeness === 'much' || !isThere || takers.includes(path)
-      return likeness === 'none' || !isLikely ? [] : { ...file, isMuch: likeness === 'much' }
+      const isWhole = takers.includes(path)
+      const isLikely = likeness === 'much' || !isThere || isWhole
+      return likeness === 'none' || !isLikely ? [] : { ...file, isMuch: likeness === 'much', isWhole }
     })
   }
 

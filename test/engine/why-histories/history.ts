@@ -16,6 +16,7 @@ import {
   type Author,
   goBack,
   hand,
+  keepLong,
   newLines,
   observe,
   type Redraft,
@@ -145,7 +146,6 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const [first, ...rest] = old
       const added = newLines(chance, 1 + chance(3)).map((text) => ({ text, from: -1 }))
       const kept = chance(2) === 0 && first ? [{ text: first.text, from: start }] : []
-      // What stays of the old text stays at its beginning.
       const middle = [...kept, ...added]
       const next: Redraft = [
         ...was.lines.slice(0, start).map(({ text }, from) => ({ text, from })),
@@ -193,7 +193,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const was = files.get(path) as TrueFile
       const { next, end, how } = nextOf(path)
       const runId = await exec(commandFor(path, asWritten(path, next, end)))
-      become(path, byRun({ lines: [], end }, runId, was.lines, next))
+      become(path, byRun({ lines: [], end }, runId, was.lines, keepLong(was.lines, next)))
       return `${path} ${how}`
     },
     async 'a command moves'() {

@@ -88,6 +88,16 @@ export function observe(lines: readonly TrueLine[], next: Redraft, author: Autho
   })
 }
 
+/** A command that puts long lines in another order, each of which is there once, has not written them. */
+export function keepLong(lines: readonly TrueLine[], next: Redraft): Redraft {
+  const once = (texts: readonly { text: string }[], text: string) =>
+    texts.filter((each) => each.text === text).length === 1
+  return next.map(({ text, from }) => {
+    const isKept = from === -1 && text.length >= 16 && once(lines, text) && once(next, text)
+    return { text, from: isKept ? lines.findIndex((each) => each.text === text) : from }
+  })
+}
+
 /** The same lines in another order. A long one that is there once is as it was; of equal or short ones it may be each, or a new one. */
 export function reorder(lines: readonly TrueLine[], texts: readonly string[], author: Author): TrueLine[] {
   return texts.map((text) => {
