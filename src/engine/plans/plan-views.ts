@@ -42,7 +42,7 @@ export async function viewPlans(
 
 export async function viewPlan(rows: Reading, context: FileViewContext, text: string): Promise<PlanView> {
   const plan = await resolvePlan(rows, text)
-  const line = await planLine(rows, plan, await plansAwaitingUser(rows))
+  const line = await planLine(rows, plan, await plansAwaitingUser(rows, { id: plan.id }))
   const tasks = await tasksOf(rows, plan.id)
   const isOver = plan.status !== 'proposed' && plan.status !== 'running'
   const warnings = isOver ? [] : targetWarnings(tasks, context.agents, line.folder ?? '')

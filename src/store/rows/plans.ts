@@ -56,8 +56,12 @@ export async function listPlans(
  * Ids of the plans that only the user can carry on, oldest first: tasks failed or are blocked, or the plan was never started
  * and the user has not refused to. While a run of its session is unfinished, a plan waits for that run.
  */
-export async function plansAwaitingUser(rows: Reading, { principal }: OwnedBy = {}): Promise<number[]> {
+export async function plansAwaitingUser(
+  rows: Reading,
+  { id, principal }: OwnedBy & { id?: number } = {},
+): Promise<number[]> {
   let query = rows.build.selectFrom('projects').select('id').where(awaitsUser).orderBy('id')
+  if (id !== undefined) query = query.where('id', '=', id)
   if (principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, principal))
   return (await rows.all(query)).map(({ id }) => id)
 }
@@ -153,8 +157,9 @@ const awaitsUser = sql<boolean>`(
     SELECT 1 FROM tasks
     WHERE tasks.project_id = projects.id AND tasks.status IN ('failed', 'blocked') AND tasks.dropped_in IS NULL)
   OR projects.status = 'proposed' AND NOT EXISTS (
-    SELECT 1 FROM approvals JOIN runs ON runs.id = approvals.run_id
-    WHERE approvals.tool = 'run_project' AND approvals.answer = 'no' AND runs.root_run_id = projects.root_run_id)
+    SELECT 1 FROM runs WHERE runs.root_run_id = projects.root_run_id AND EXISTS (
+      SELECT 1 FROM approvals
+      WHERE approvals.run_id = runs.id AND approvals.tool = 'run_project' AND approvals.answer = 'no'))
 ) AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = projects.session_id AND runs.finished_at IS NULL)`
 
 const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))
