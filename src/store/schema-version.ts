@@ -19,6 +19,7 @@ import { kindsOfTokens } from './migrations/0036-sign-in.ts'
 import { commandChanges } from './migrations/0037-command-changes.ts'
 import { commandsWithoutSurvey } from './migrations/0038-unsurveyed-commands.ts'
 import { indexOfFailedRuns } from './migrations/0039-failed-runs.ts'
+import { indexOfRefusedPlans } from './migrations/0040-refused-plans.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -81,6 +82,7 @@ export const migrations: readonly Migration[] = [
   commandChanges,
   commandsWithoutSurvey,
   indexOfFailedRuns,
+  indexOfRefusedPlans,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

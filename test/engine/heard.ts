@@ -26,7 +26,10 @@ export function scansIn(file: string, asked: Iterable<string>): string[] {
       const own = ownRowsOf(text)
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]
       return plan.flatMap(({ detail }) => {
-        const scanned = /^SCAN (?!CONSTANT ROW$|approvals USING INDEX approvals_open$)(\w+)/.exec(detail)?.[1]
+        const scanned =
+          /^SCAN (?!CONSTANT ROW$|approvals USING (?:COVERING )?INDEX approvals_(?:open|refused_plans)$)(\w+)/.exec(
+            detail,
+          )?.[1]
         return scanned === undefined || (own.has(scanned) && !stored.has(scanned)) ? [] : `${detail}: ${text}`
       })
     })

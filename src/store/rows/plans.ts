@@ -157,9 +157,8 @@ const awaitsUser = sql<boolean>`(
     SELECT 1 FROM tasks
     WHERE tasks.project_id = projects.id AND tasks.status IN ('failed', 'blocked') AND tasks.dropped_in IS NULL)
   OR projects.status = 'proposed' AND NOT EXISTS (
-    SELECT 1 FROM runs WHERE runs.root_run_id = projects.root_run_id AND EXISTS (
-      SELECT 1 FROM approvals
-      WHERE approvals.run_id = runs.id AND approvals.tool = 'run_project' AND approvals.answer = 'no'))
+    SELECT 1 FROM approvals JOIN runs ON runs.id = approvals.run_id
+    WHERE approvals.tool = 'run_project' AND approvals.answer = 'no' AND runs.root_run_id = projects.root_run_id)
 ) AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = projects.session_id AND runs.finished_at IS NULL)`
 
 const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))

@@ -1,4 +1,4 @@
--- Schema 39
+-- Schema 40
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -226,6 +226,8 @@ CREATE TABLE approvals (
 ) STRICT;
 
 CREATE INDEX approvals_open ON approvals (run_id) WHERE answer IS NULL;
+
+CREATE INDEX approvals_refused_plans ON approvals (run_id) WHERE tool = 'run_project' AND answer = 'no';
 
 CREATE TABLE grants (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
