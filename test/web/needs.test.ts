@@ -63,7 +63,13 @@ describe('what needs you', () => {
     await form.getByText('Somebody changed this task while you wrote').waitFor()
     expect(JSON.parse(await heddle.heddle('show', 'task:1', '--json'))).toMatchObject({ skill: 'tester' })
     await form.close()
-    await page.getByRole('button', { name: 'Show what it is now' }).click()
+    // Two changes came: a page that was told of them one after the other shows each before it can be answered.
+    const isTold = async () => {
+      const show = page.getByRole('button', { name: 'Show what it is now' })
+      if (await show.isVisible()) await show.click()
+      return (await card.getByText('@tester').count()) > 0 && !(await show.isVisible())
+    }
+    await expect.poll(isTold, { timeout: 60_000 }).toBe(true)
     await card.getByRole('button', { name: 'No…' }).click()
     await card.getByLabel(/Why not/).fill('too much')
     await card.getByRole('button', { name: 'Do not allow it' }).click()
