@@ -287,6 +287,12 @@ test('who says no with a part to drop gets a plan without it; any other reason n
   expect(await unknown.say(request)).toContain('there is no part "src/old". There are: src/api, src/db, src/web')
 })
 
+test('a plan that was refused is started by the words that its page gives', async () => {
+  const troupe = new Troupe(folderOf(partsOf(2, 1)), { noes: ['not now'] })
+  await troupe.say(request)
+  expect(await troupe.say('run plan 1')).toContain('wrote REPORT.md: 2 parts')
+})
+
 test('an agent that is not there is left out of the plan', async () => {
   const folder = folderOf(partsOf(2, 1))
   const without = (...names: string[]) =>

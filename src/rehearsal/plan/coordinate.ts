@@ -55,6 +55,8 @@ function hasPlanEnd({ now }: Talk): boolean {
 function answer(prompt: string, view: ScriptView, talk: Talk): Move {
   const decision = parseDecision(prompt)
   if (decision) return decideTaskStep(decision, talk)
+  const start = startRequest.exec(prompt)
+  if (start) return startPlan(Number(start[1]))
   const survey = lastSurvey(talk)
   const plan = lastPlan(talk)
   if (survey && plan && parseDroppedParts(prompt).length > 0) return replan(prompt, plan.id, view, talk)
@@ -102,11 +104,7 @@ function continueAfter(result: ResultItem, view: ScriptView, talk: Talk): Move {
   const { id, agent = 'agent', status, summary } = result
   if (status !== 'completed') return textMove(`@${agent} ${status}: ${summary} result:${id}`)
   const plan = planIn(summary)
-  if (plan)
-    return {
-      calls: [{ name: 'run_project', input: { project_id: plan.id } }],
-      text: `plan:${plan.id} has ${formatCount(plan.tasks, 'task')}; I will tell you when it ends.`,
-    }
+  if (plan) return startPlan(plan.id, `plan:${plan.id} has ${formatCount(plan.tasks, 'task')}; `)
   const goal = isPartsSurvey(summary) ? goalOf(talk) : undefined
   if (goal === undefined) return textMove(`${summary}\n@${agent}, all of it: heddle show result:${id}`)
   const context = `[agent_result:${id}]`
@@ -116,6 +114,16 @@ function continueAfter(result: ResultItem, view: ScriptView, talk: Talk): Move {
     view,
     `${summary} result:${id}. @project-planner makes a plan of it.`,
   )
+}
+
+/** What the pages of plans say to send for one that was not started. */
+const startRequest = /^\s*run plan[: ](\d+)[\s.!]*$/i
+
+function startPlan(id: number, words = ''): Move {
+  return {
+    calls: [{ name: 'run_project', input: { project_id: id } }],
+    text: `${words}I will tell you when ${words === '' ? `plan:${id}` : 'it'} ends.`,
+  }
 }
 
 function spawnPlanner(task: string, context: string, { system }: ScriptView, text: string): Move {
