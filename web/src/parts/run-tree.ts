@@ -1,5 +1,5 @@
 import type { RunLine } from '../api/wire.ts'
-import { isWholeReport, previewOf } from '../text/preview.ts'
+import { previewOf } from '../text/preview.ts'
 
 /** A request: its first run and all that follow from it, each below the run that started it. */
 export interface RequestTree {
@@ -28,8 +28,7 @@ function rowsOf(runs: RunLine[]): RequestTree['rows'] {
 /** What a run was asked, without the brief that follows the title of a task; of one that goes on, who reported. */
 export function wordsOf({ asked, tellsOf }: { asked: string; tellsOf?: string }): string {
   if (tellsOf !== undefined) return `summary of ${tellsOf}`
-  const [, reporter] = /^\[agent_result:\d+\] (?:run:\S+ )?(@[\w-]+|task:\d+) /.exec(asked) ?? []
-  if (reporter !== undefined) return isWholeReport(asked) ? previewOf(asked) : `${reporter} reported`
+  if (asked.startsWith('[agent_result:')) return previewOf(asked)
   return asked.split(' ## ')[0] ?? asked
 }
 

@@ -15,7 +15,7 @@ export function Asked({ run }: { run: RunLine }): ReactNode {
   if (data.asked.startsWith('[agent_result:'))
     return (
       <p className={styles['report']}>
-        <span className={styles['who']}>reported</span> {previewOf(data.asked)}
+        <span className={styles['who']}>reported</span> {previewOf(data.asked).replace(/ reported$/, '')}
       </p>
     )
   return (
