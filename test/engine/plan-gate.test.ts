@@ -93,11 +93,19 @@ describe.each(databases)('the gate before a plan on %s', (database) => {
     await office.heard(itemId)
     expect(await needing()).toEqual([])
     await office.remove()
-    const plans: Play = (said, last, request) =>
-      last === 'go' ? planningCoordinator()(said, last, request) : { text: 'A fine plan.' }
+    const plans: Play = (said, last, request) => {
+      if (last === 'go') return planningCoordinator()(said, last, request)
+      return last === 'start it' ? { calls: [{ name: 'run_project', input: { project_id: 1 } }] } : { text: 'Fine.' }
+    }
     office = await newOffice(database, { ...cast, coordinator: plans })
     await office.ask('go')
     expect(await needing()).toEqual([1])
+    // Refused when another request asks.
+    const later = await office.say('start it', { attended: true })
+    await office.heard(later)
+    await decide(office.engine, 1, { answer: 'no' })
+    await office.heard(later)
+    expect(await needing()).toEqual([])
   })
 
   test('what the owner edits while asked is what is shown, and what yes means', async () => {

@@ -77,6 +77,24 @@ describe('what needs you', () => {
     await page.close()
   })
 
+  test('no more is a plan that was refused, and a button still starts it', async () => {
+    const page = await heddle.open('/plans/1')
+    const progress = page.getByText('not started, 6 tasks').locator('..')
+    await page.getByRole('button', { name: 'Start the plan' }).waitFor()
+    // A circle, not the diamond of what needs you.
+    await progress.locator('circle').waitFor()
+    await page.getByRole('button', { name: 'Start the plan' }).click()
+    await page.getByText('asks to start a plan').waitFor()
+    await progress.locator('circle').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Start the plan' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'No…' }).click()
+    await page.getByRole('button', { name: 'Do not allow it' }).click()
+    await page.getByRole('button', { name: 'Start the plan' }).waitFor()
+    await page.getByRole('link', { name: 'Needs you', exact: true }).click()
+    await page.getByText('Nothing needs you').waitFor()
+    await page.close()
+  })
+
   test('can be allowed for longer, which is listed below until it is revoked', async () => {
     await heddle.heddle('ask', '--no-wait', '-s', 'lists', 'write LIST.md: eggs')
     const page = await heddle.open('/needs')

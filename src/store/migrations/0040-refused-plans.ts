@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Few plans are refused: whether one was needs no look at all runs of its request. */
+/** Few plans are refused: whether one was needs no look at all approvals. */
 export const indexOfRefusedPlans: Migration = {
   id: 40,
   name: 'refused-plans',

@@ -1,8 +1,9 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Label } from '../../domain/label.ts'
 import type { Plan, PlanStatus } from '../../domain/plan.ts'
 import type { Thread } from '../../domain/turn.ts'
+import type { Dialect } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
@@ -60,7 +61,7 @@ export async function plansAwaitingUser(
   rows: Reading,
   { id, principal }: OwnedBy & { id?: number } = {},
 ): Promise<number[]> {
-  let query = rows.build.selectFrom('projects').select('id').where(awaitsUser).orderBy('id')
+  let query = rows.build.selectFrom('projects').select('id').where(awaitsUser(rows.dialect)).orderBy('id')
   if (id !== undefined) query = query.where('id', '=', id)
   if (principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, principal))
   return (await rows.all(query)).map(({ id }) => id)
@@ -151,15 +152,20 @@ export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis
   await tx.run(end({ id, status, at }))
 }
 
-const awaitsUser = sql<boolean>`(
+/** A no counts for the plan as it was then: one that was planned anew is another question. */
+function awaitsUser({ types }: Dialect): RawBuilder<boolean> {
+  const refused = sql.raw(types.json('approvals.input_json'))
+  return sql<boolean>`(
   projects.status = 'failed'
   OR projects.status = 'running' AND EXISTS (
     SELECT 1 FROM tasks
     WHERE tasks.project_id = projects.id AND tasks.status IN ('failed', 'blocked') AND tasks.dropped_in IS NULL)
   OR projects.status = 'proposed' AND NOT EXISTS (
-    SELECT 1 FROM approvals JOIN runs ON runs.id = approvals.run_id
-    WHERE approvals.tool = 'run_project' AND approvals.answer = 'no' AND runs.root_run_id = projects.root_run_id)
+    SELECT 1 FROM approvals JOIN runs ON runs.id = projects.planned_by
+    WHERE approvals.tool = 'run_project' AND approvals.answer = 'no' AND approvals.asked_at >= runs.created_at
+      AND CAST(${refused} ->> 'project_id' AS TEXT) = CAST(projects.id AS TEXT))
 ) AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = projects.session_id AND runs.finished_at IS NULL)`
+}
 
 const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))
 

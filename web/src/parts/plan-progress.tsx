@@ -1,15 +1,18 @@
 import type { ReactNode } from 'react'
-import type { PlanLine } from '../api/wire.ts'
+import { useApprovals } from '../api/queries.ts'
+import type { Approval, PlanLine } from '../api/wire.ts'
 import { countOf } from '../text/format.ts'
 import styles from './plan-progress.module.css'
 import { State, stateOf } from './state.tsx'
 
 interface PlanProgressProps {
-  plan: Pick<PlanLine, 'counts' | 'status' | 'needsYou'>
+  plan: Pick<PlanLine, 'id' | 'counts' | 'status' | 'needsYou'>
 }
 
 /** How far a plan is: a block for each task, and words. */
-export function PlanProgress({ plan: { counts, status, needsYou } }: PlanProgressProps): ReactNode {
+export function PlanProgress({ plan: { id, counts, status, needsYou } }: PlanProgressProps): ReactNode {
+  const { data: approvals } = useApprovals()
+  const isAsked = approvals?.some((approval) => startedBy(approval) === id)
   const all = Object.entries(counts).flatMap(([name, count]) => Array.from({ length: count }, () => name))
   const done = counts.completed ?? 0
   const problems = [
@@ -30,11 +33,16 @@ export function PlanProgress({ plan: { counts, status, needsYou } }: PlanProgres
         </span>
       )}
       <State
-        name={needsYou ? 'needs-you' : stateOf(status)}
+        name={needsYou || isAsked ? 'needs-you' : stateOf(status)}
         word={status === 'proposed' ? `not started, ${countOf(all.length, 'task')}` : word}
       />
     </span>
   )
+}
+
+/** The plan that a yes starts. */
+function startedBy({ tool, input }: Approval): unknown {
+  return tool === 'run_project' ? (input as { project_id?: unknown } | null)?.project_id : undefined
 }
 
 const order = ['completed', 'skipped', 'cancelled', 'running', 'failed', 'blocked', 'pending']

@@ -77,9 +77,9 @@ export function stateOf(status: string): StateName {
     case 'timeout':
       return 'failed'
     case 'pending':
+    case 'proposed':
       return 'queued'
     case 'blocked':
-    case 'proposed':
       return 'needs-you'
     case 'skipped':
       return 'cancelled'

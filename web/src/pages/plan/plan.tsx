@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { useApprovals, usePlan, useRun } from '../../api/queries.ts'
+import { useApprovals, usePlan, useRun, useRuns } from '../../api/queries.ts'
 import { newKey, post } from '../../api/request.ts'
 import type { Plan } from '../../api/wire.ts'
 import { ActionDialog } from '../../parts/action-dialog.tsx'
@@ -132,15 +132,19 @@ function Start({ plan }: { plan: Plan }): ReactNode {
         <ApprovalCard approval={approval} />
       </div>
     )
-  return plan.status === 'proposed' && plan.needsYou ? <StartUnasked plan={plan} /> : null
+  const { folder, session, status } = plan
+  if (status !== 'proposed' || folder === null || session === null) return null
+  return <StartUnasked id={plan.id} folder={folder} session={session} />
 }
 
-/** Asks the session of a plan to start it, in the words that a person would use. */
-function StartUnasked({ plan: { id, folder, session } }: { plan: Plan }): ReactNode {
+/** Asks the session of a plan to start it, in the words that a person would use; not while a run may do so by itself. */
+function StartUnasked({ id, folder, session }: { id: number; folder: string; session: string }): ReactNode {
+  const { data: runs } = useRuns({ folder, requestsOf: session, limit: 100 })
   const start = useMutation({
     mutationFn: () =>
       post('/v1/inputs', { folder, session, content: `run plan ${id}`, attended: true, dedupeKey: newKey() }),
   })
+  if (!runs || runs.some((run) => run.session === session)) return null
   return (
     <div className={styles['troubles']}>
       <p>This plan was made and not started.</p>
