@@ -86,13 +86,20 @@ describe('the live stream', () => {
     await page.close()
   })
 
-  test('a lost connection is told in words, and the page connects again by itself', async () => {
+  test('a lost connection is told in words until the page connects again by itself, also where an answer was given', async () => {
+    await heddle.heddle('ask', '--no-wait', '-s', 'lost', 'write LOST.md: milk')
     const page = await heddle.open('/s/lost')
-    await page.locator('#message').waitFor()
+    await page.getByRole('button', { name: 'Allow once' }).waitFor()
     const cut = await heddle.stop()
     await page.getByText(/Not connected since/).waitFor()
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByText(/Nothing was sent on: Heddle does not answer/).waitFor()
     await cut.start()
     await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
+    await page.getByText(/Nothing was sent on/).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByRole('button', { name: 'Allow once' }).waitFor({ state: 'detached' })
+    await page.getByText('@writer is done').first().waitFor()
     await say('lost', 'after')
     await page.getByText('noted: after').waitFor()
     await page.close()

@@ -9,6 +9,7 @@ import styles from './approval-card.module.css'
 import { Button } from './button.tsx'
 import { ChangeView, sizeOfChange } from './change-view.tsx'
 import { Fact, Facts } from './facts.tsx'
+import { useIsOver } from './notice.tsx'
 import { Reference } from './reference.tsx'
 import { useSettled } from './settled.ts'
 import { State } from './state.tsx'
@@ -160,6 +161,7 @@ function RefusalForm({ onSend, onBack }: { onSend(why: string): void; onBack(): 
 }
 
 function Refused({ error }: { error: Error }): ReactNode {
+  if (useIsOver(error)) return null
   const remedy = error instanceof RequestError ? error.remedy : ''
   return (
     <p role="alert" className={styles['warning']}>

@@ -17,9 +17,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
 
 /** Why something failed, and what helps. That Heddle did not answer is told until it does. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactNode {
-  const connection = useConnection()
-  const isUnreachable = error instanceof RequestError && error.code === 'unreachable'
-  if (isUnreachable && connection.state === 'live' && connection.since > error.at) return null
+  if (useIsOver(error)) return null
   const message = error instanceof Error ? error.message : String(error)
   const remedy = error instanceof RequestError ? error.remedy : undefined
   const isMissing = error instanceof RequestError && error.code === 'not_found'
@@ -35,6 +33,13 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
       )}
     </div>
   )
+}
+
+/** Whether Heddle did not answer, and does so now. */
+export function useIsOver(error: unknown): boolean {
+  const connection = useConnection()
+  const isUnreachable = error instanceof RequestError && error.code === 'unreachable'
+  return isUnreachable && connection.state === 'live' && connection.since > error.at
 }
 
 /** Lists that have what an address can name, by the first part of the address. */
