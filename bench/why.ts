@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../src/api/app.ts'
-import { tail } from '../src/domain/id.ts'
 import { type Figure, figure, measure, quantile, quantileFigure, shown } from './figures.ts'
 import { playedModel } from './plans-script.ts'
 import type { Scratch } from './scratch.ts'
@@ -13,6 +12,9 @@ import { fillVersions } from './why-versions.ts'
 const turns = 1_000_000
 const versions = 5000
 const rounds = 40
+
+/** More than the six letters that screens show: of a million turns a few share those. */
+const endOf = (id: string) => id.slice(-9)
 
 /**
  * What explaining one thing takes in a home of a million turns and of a file with thousands of versions: inside a process, and
@@ -28,9 +30,9 @@ export async function why(scratch: Scratch): Promise<Figure[]> {
   scratch.say(`a file with ${versions} versions`)
   await fillVersions(home, here, 'old.txt', versions)
   const kinds = {
-    turn: turnIds.map((id) => `turn:${tail(id)}`),
-    run: runIds.map((id) => `run:${tail(id)}`),
-    'bare id': turnIds.map(tail),
+    turn: turnIds.map((id) => `turn:${endOf(id)}`),
+    run: runIds.map((id) => `run:${endOf(id)}`),
+    'bare id': turnIds.map(endOf),
     result: ['result:2', 'result:3'],
     task: ['task:1', 'task:4'],
     plan: ['plan:1'],
