@@ -34,6 +34,15 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await authors('b.py', 9)).toEqual([...some(5, first), ...some(3, second), by(mover)])
   })
 
+  test('a blank line that the command may have written between its own ones is not told as that of a file with a blank line elsewhere', async () => {
+    const first = await say(write('a.py', `the first line of a\n\n${linesOf('a', 5)}`))
+    await exec('cp a.py b.py')
+    await say(edit('b.py', 'line 5 that a is made of', 'a line that the second run wrote'))
+    const more = 'the command wrote this\\n\\nand this, too\\n'
+    const mover = await exec(`{ grep . a.py; printf '${more}'; } > new && mv new b.py && rm a.py`)
+    expect(await authors('b.py', 9)).toEqual([...some(6, first), by(mover), unknown(first, mover), by(mover)])
+  })
+
   test('one that is appended to another, and removed, keeps its authors, as the other does', async () => {
     const first = await say(write('a.py', linesOf('a', 4)))
     const second = await say(write('b.py', 'one line of b that stays\n'))

@@ -30,6 +30,8 @@ interface Source {
   isWhole: boolean
   /** Lines that stand in a row with others that were there. */
   isSolid: boolean[]
+  /** Lines of so many letters that few others are equal. */
+  isLong: boolean[]
   traced: Map<number, TracedLine>
 }
 
@@ -61,10 +63,18 @@ export async function mergedOrigins(
       tracedOf(origins[line], traced),
     )
     if (found.length === 0) return written
-    const isInAll = sources.every((each) => !each.isMuch || sure.includes(each))
+    const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isHeld(each, line)))
     const isKept = sure.some(({ isSolid }) => isSolid[line]) || (isInAll && sure.length > 0)
     return agreedLine(isKept ? found : [...found, written], doubt)
   })
+}
+
+/**
+ * Whether a line is in its place among those that a source had, or is so long that it is the same in another place. Blank ones and
+ * "}" are in many places, and say nothing there.
+ */
+function isHeld({ origins, isLong }: Source, line: number): boolean {
+  return isLong[line] === true || origins[line]?.includes(isNew) === false
 }
 
 /** Max files that a command took away and whose versions are read. */
@@ -118,7 +128,8 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await follow(asked)
     const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
-    found.push({ ...kind, origins, isSolid: solidLines(both, origins), traced: known })
+    const isLong = both.fresh.map((text) => text.trim().length >= minLettersWhole)
+    found.push({ ...kind, origins, isSolid: solidLines(both, origins), isLong, traced: known })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
   const isMuchOwn = likenessOf(distinctLines(before), fresh) === 'much'

@@ -28,7 +28,10 @@ interface WatchedFolder {
   hiddenBy?: HiddenChanges['by']
 }
 
-/** Runs an action, and reports the folder's file changes by scanning before and after it, with the contents. */
+/**
+ * Runs an action, and reports the folder's file changes by scanning before and after it, with the contents. What comes after it is
+ * not abortable: an action that was stopped has changed files as well.
+ */
 export async function reportTouched<T>(
   threads: FileThreads,
   known: KnownContents,
@@ -41,17 +44,18 @@ export async function reportTouched<T>(
   const marks = 'unseen' in before ? new Map<string, string>() : readMarks(before.marks)
   const contents = await known.of(folder, marks, signal).catch(abortedOr(signal, new Map<string, ReadContent>()))
   const done = await act()
+  const left = { ...place, signal: new AbortController().signal }
   if ('unseen' in before) return { done, touched: before }
-  const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, signal), signal)
+  const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, left.signal), left.signal)
   if ('unseen' in after) return { done, touched: after }
   const { directories } = after
-  const versions = await versionsAfter(known, place, { marks, contents, changed: new Map(after.marks) }).catch(
-    abortedOr(signal, undefined),
+  const versions = await versionsAfter(known, left, { marks, contents, changed: new Map(after.marks) }).catch(
+    () => undefined,
   )
   const ended = { done, ...(versions && { versions: { folder: after.touched.folder, ...versions } }) }
   if (!hiddenBefore || !hiddenBy) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
   const paths = [...new Set([...before.hidden, ...after.hidden])]
-  const hiddenAfter = await hiddenIn(threads, place, paths)
+  const hiddenAfter = await hiddenIn(threads, left, paths)
   if (!hiddenAfter) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
   const others = othersOf([...directories, ...changedIn(hiddenBefore.others, hiddenAfter.others)])
   return { ...ended, touched: { ...withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter), ...others } }

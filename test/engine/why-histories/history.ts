@@ -6,6 +6,7 @@ import { undo } from '../../../src/engine/files/undo.ts'
 import { cancel } from '../../../src/engine/run/cancel.ts'
 import { fork } from '../../../src/engine/turns/fork.ts'
 import { resolveSession } from '../../../src/engine/turns/route.ts'
+import { findRun } from '../../../src/store/rows/runs.ts'
 import type { Database } from '../../setup/places.ts'
 import { untilSo } from '../../setup/until.ts'
 import { edit, type Hands, newHands, planned, write } from '../hands.ts'
@@ -35,7 +36,7 @@ export interface History {
   /** What was done, in order. */
   acts: string[]
   files: Map<string, TrueFile>
-  /** Runs whose work no survey can tell: of commands at the same time, and of cancelled ones. */
+  /** Runs whose work no survey can tell: of commands at the same time. */
   unseen: Set<string>
   act(): Promise<void>
   remove(): Promise<void>
@@ -331,9 +332,8 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const { runId } = await hands.say(words, { folder, label: `command-${asked}` })
       await untilSo(() => existsSync(done))
       await cancel(engine, runId ?? '', 'stop')
-      unseen.add(runId ?? '')
+      await untilSo(async () => (await engine.store.read((rows) => findRun(rows, runId ?? '')))?.state === 'cancelled')
       become(path, byOne(file, runId ?? ''))
-      recorded.delete(path)
       return path
     },
     async 'a hand moves'() {
