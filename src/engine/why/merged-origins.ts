@@ -58,13 +58,14 @@ export async function mergedOrigins(
   return lines.map((line) => {
     const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
+    const solid = sure.filter(({ isSolid }) => isSolid[line])
     const likely = having.filter((each) => sure.includes(each) || each.isWhole)
-    const found = (likely.length > 0 ? likely : having).flatMap(({ origins, traced }) =>
-      tracedOf(origins[line], traced),
-    )
+    // Of files that all have a "}" it is that of the one whose lines stand around it.
+    const nearest = [solid, likely, having].find(({ length }) => length > 0) ?? []
+    const found = nearest.flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
     if (found.length === 0) return written
     const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isHeld(each, line)))
-    const isKept = sure.some(({ isSolid }) => isSolid[line]) || (isInAll && sure.length > 0)
+    const isKept = solid.length > 0 || (isInAll && sure.length > 0)
     return agreedLine(isKept ? found : [...found, written], doubt)
   })
 }

@@ -11,6 +11,7 @@ import type {
 } from '../../domain/tools/touched.ts'
 import type { FileThreads } from '../files/file-threads.ts'
 import type { KnownContents } from '../files/known-contents.ts'
+import { isTemporary } from '../files/place.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
 import { type FolderBefore, withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
@@ -82,13 +83,16 @@ async function versionsAfter(
   const there = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
   const now = await known.of(folder, there, signal)
   const unread: ReadContent = { sha256: '' }
-  const versions = named.map(
-    ([path, mark]): CommandVersion => ({
-      path,
-      before: marks.has(path) ? (contents.get(path) ?? unread) : null,
-      after: mark === null ? null : (now.get(path) ?? unread),
-    }),
-  )
+  const versions = named
+    .map(
+      ([path, mark]): CommandVersion => ({
+        path,
+        before: marks.has(path) ? (contents.get(path) ?? unread) : null,
+        after: mark === null ? null : (now.get(path) ?? unread),
+      }),
+    )
+    // A write of another call came by. Its own version tells of it, and no line of the command's files is from there.
+    .filter(({ path, before, after }) => !isTemporary(path) || before?.sha256 || after?.sha256)
   return { versions: withOrigins(versions, { marks, contents }), left: changed.size - named.length }
 }
 
