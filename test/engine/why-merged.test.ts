@@ -74,6 +74,13 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await authors('all.py', 16)).toEqual([...some(8, first), ...some(8, second)])
   })
 
+  test('a line that another file had as well is not told as the command’s when it is appended to that one', async () => {
+    const first = await say(write('a.py', 'a line that both files have\n'))
+    const second = await say(write('b.py', `a line that both files have\n${linesOf('b', 4)}`))
+    const mover = await exec('cat a.py >> b.py && rm a.py')
+    expect(await authors('b.py', 6)).toEqual([...some(5, second), unknown(first, second, mover)])
+  })
+
   test('one that much is added to, or that is taken apart, keeps its authors', async () => {
     const first = await say(write('a.py', linesOf('a', 4)))
     const mover = await exec("mv a.py b.py && for n in 1 2 3 4 5 6; do printf 'added %s\\n' $n >> b.py; done")

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { type FileVersion, versionsOfCall, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { LostFiles } from '../../tools/guard/lost-files.ts'
-import { distinctLines, isTelling, likenessOf } from '../../tools/guard/shared-lines.ts'
+import { distinctLines, isTelling, likenessOf, lineCounts } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
@@ -30,7 +30,7 @@ interface Source {
   isWhole: boolean
   /** Lines that stand in a row with others that were there. */
   isSolid: boolean[]
-  /** Lines of so many letters that few others are equal. */
+  /** Lines of so many letters that few others are equal, and none in the new content. */
   isLong: boolean[]
   traced: Map<number, TracedLine>
 }
@@ -59,13 +59,13 @@ export async function mergedOrigins(
     const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
     const solid = sure.filter(({ isSolid }) => isSolid[line])
-    const likely = having.filter((each) => sure.includes(each) || each.isWhole)
-    // Of files that all have a "}" it is that of the one whose lines stand around it.
-    const nearest = [solid, likely, having].find(({ length }) => length > 0) ?? []
-    const found = nearest.flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
-    if (found.length === 0) return written
     const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isHeld(each, line)))
     const isKept = solid.length > 0 || (isInAll && sure.length > 0)
+    const likely = having.filter((each) => sure.includes(each) || each.isWhole)
+    // Of files that all have a "}" it is that of the one whose lines stand around it.
+    const kept = solid.length > 0 ? solid : likely
+    const found = (isKept ? kept : having).flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
+    if (found.length === 0) return written
     return agreedLine(isKept ? found : [...found, written], doubt)
   })
 }
@@ -122,6 +122,7 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   if (!after) return []
   const found: Source[] = []
   const fresh = distinctLines(after)
+  const counts = lineCounts(after)
   const add = async (before: Buffer, kind: Pick<Source, 'isMuch' | 'isOwn' | 'isWhole'>, follow: Merge['own']) => {
     const both = linesOfBoth(before, after)
     if (!both) return
@@ -129,7 +130,7 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await follow(asked)
     const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
-    const isLong = both.fresh.map((text) => text.trim().length >= minLettersWhole)
+    const isLong = both.fresh.map((text) => text.trim().length >= minLettersWhole && counts.get(text) === 1)
     found.push({ ...kind, origins, isSolid: solidLines(both, origins), isLong, traced: known })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
