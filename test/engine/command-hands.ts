@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
+import type { Worker } from '../../src/engine/run/worker/worker.ts'
 import { why } from '../../src/engine/why/why.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Database } from '../setup/places.ts'
@@ -25,12 +26,13 @@ export function commandHands(database: Database, moreTools: (pool: () => Hands) 
   let plans: Record<string, Calls[]>
   let said: number
   let elsewhere: string
+  let worker: Worker
   beforeEach(async () => {
     plans = {}
     said = 0
     elsewhere = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-elsewhere-')))
     pool = await newHands(database, planned(plans), [await unconfinedExec(), ...moreTools(() => pool)])
-    await pool.work()
+    worker = await pool.work()
   })
   afterEach(async () => {
     expect(pool.troubles).toEqual([])
@@ -61,6 +63,11 @@ export function commandHands(database: Database, moreTools: (pool: () => Hands) 
       const { runId } = await pool.say(words, { folder: pool.folder, label: `session-${said}` })
       await untilSo(() => existsSync(done))
       return { runId: runId ?? '', finish: () => writeFileSync(go, '') }
+    },
+    /** Stops the worker in the middle of what it does, as a restart does, and starts another one. */
+    async restart() {
+      await worker.stop()
+      worker = await pool.work()
     },
     ask,
     author: async (reference: string) => (await ask(reference)).file?.author,

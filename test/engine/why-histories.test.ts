@@ -43,7 +43,7 @@ test('in random histories of files no line has a wrong author and no run is deni
 interface Tally {
   lines: number
   unknown: number
-  /** Lines of commands at the same time and of cancelled ones that are unknown, as they must be. */
+  /** Lines of commands at the same time that are unknown, as they must be. */
   unseen: number
   /** Unknown lines by what is told as the reason. */
   reasons: Map<string, number>

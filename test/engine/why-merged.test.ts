@@ -1,4 +1,5 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, linkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
@@ -10,7 +11,7 @@ const linesOf = (name: string, count: number) =>
 
 describe.each(databases)('files that a command moves and changes at once, on %s', (database) => {
   const test = testOn(database)
-  const { at, say, exec, author, way } = commandHands(database)
+  const { at, elsewhere, say, exec, author, way } = commandHands(database)
   const by = (runId: string) => ({ by: 'run', runId })
   const unknown = (...runIds: string[]) => ({
     by: 'unknown',
@@ -34,6 +35,15 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await authors('b.py', 9)).toEqual([...some(5, first), ...some(3, second), by(mover)])
   })
 
+  test('a blank line that the command may have written between its own ones is not told as that of a file with a blank line elsewhere', async () => {
+    const first = await say(write('a.py', `the first line of a\n\n${linesOf('a', 5)}`))
+    await exec('cp a.py b.py')
+    await say(edit('b.py', 'line 5 that a is made of', 'a line that the second run wrote'))
+    const more = 'the command wrote this\\n\\nand this, too\\n'
+    const mover = await exec(`{ grep . a.py; printf '${more}'; } > new && mv new b.py && rm a.py`)
+    expect(await authors('b.py', 9)).toEqual([...some(6, first), by(mover), unknown(first, mover), by(mover)])
+  })
+
   test('one that is appended to another, and removed, keeps its authors, as the other does', async () => {
     const first = await say(write('a.py', linesOf('a', 4)))
     const second = await say(write('b.py', 'one line of b that stays\n'))
@@ -55,6 +65,20 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     const mover = await exec("cat a.py b.py c.py > all.py && printf 'the end\\n' >> all.py && rm a.py b.py c.py")
     const [a = '', b = '', c = ''] = runs
     expect(await authors('all.py', 10)).toEqual([...some(3, a), ...some(4, b), ...some(2, c), by(mover)])
+  })
+
+  test('a short line that several of them had is that of the one whose lines stand around it', async () => {
+    const first = await say(write('a.py', `${linesOf('a', 3)}}\n\n${linesOf('more', 3)}`))
+    const second = await say(write('b.py', `${linesOf('b', 3)}\n}\n${linesOf('others', 3)}`))
+    await exec('cat a.py b.py > all.py && rm a.py b.py')
+    expect(await authors('all.py', 16)).toEqual([...some(8, first), ...some(8, second)])
+  })
+
+  test('a line that another file had as well is not told as the command’s when it is appended to that one', async () => {
+    const first = await say(write('a.py', 'a line that both files have\n'))
+    const second = await say(write('b.py', `a line that both files have\n${linesOf('b', 4)}`))
+    const mover = await exec('cat a.py >> b.py && rm a.py')
+    expect(await authors('b.py', 6)).toEqual([...some(5, second), unknown(first, second, mover)])
   })
 
   test('one that much is added to, or that is taken apart, keeps its authors', async () => {
@@ -155,5 +179,29 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     const mover = await exec('mv old.py new.py && mv other.py another.py')
     expect(await authors('new.py', 4)).toEqual(some(4, first))
     expect(await author('another.py:1')).toEqual(unknown(mover))
+  })
+
+  test('a temporary file of a write that comes by makes no line of a command unknown', async () => {
+    // With a second link it is not read, as one that is gone at once.
+    writeFileSync(at('.heddle-1-1.tmp'), linesOf('a write', 3))
+    linkSync(at('.heddle-1-1.tmp'), join(elsewhere(), 'linked'))
+    const run = await exec("rm .heddle-1-1.tmp; printf 'by the command\\n' > new.py")
+    expect(await author('new.py:1')).toEqual(by(run))
+  })
+
+  test('lines that a command puts in another order, and another one puts back, are whose they were, also short ones', async () => {
+    const text = `${linesOf('z', 3)}}\n${linesOf('y', 3)}}\n${linesOf('x', 3)}`
+    const first = await say(write('a.py', text))
+    const second = await say(edit('a.py', 'line 2 that y is made of', 'line 2 that the second run wrote'))
+    await exec(`cp a.py ${elsewhere()}/kept && LC_ALL=C sort -o a.py a.py`)
+    expect(await author('a.py:10')).toEqual(by(first))
+    await exec(`cat ${elsewhere()}/kept > a.py`)
+    expect(await authors('a.py', 11)).toEqual([...some(5, first), by(second), ...some(5, first)])
+  })
+
+  test('a short line is unknown where a command puts lines in another order and has written some, too', async () => {
+    const first = await say(write('a.py', `${linesOf('z', 4)}${linesOf('y', 4)}}\n`))
+    const run = await exec("{ echo '}'; grep -v '}' a.py | LC_ALL=C sort; echo by the command; } > new; mv new a.py")
+    expect(await authors('a.py', 10)).toEqual([unknown(first, run), ...some(8, first), by(run)])
   })
 })

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { undo } from '../../src/engine/files/undo.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
+import type { EndedStep } from '../../src/engine/run/context/journal.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
+import { readSteps } from '../../src/store/rows/steps.ts'
 import type { Reading } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
@@ -11,10 +13,14 @@ import { commandHands, threeLines as text } from './command-hands.ts'
 import { edit, write } from './hands.ts'
 
 describe.each(databases)('what no survey has seen, on %s', (database) => {
-  const { pool, elsewhere, at, say, exec, begin, ask, author, way } = commandHands(database)
+  const { pool, elsewhere, at, say, exec, begin, restart, ask, author, way } = commandHands(database)
   const unknown = (...runIds: string[]) => ({ by: 'unknown', since: expect.anything(), runIds })
-  const ended = (runId: string) =>
-    untilSo(async () => (await pool().engine.store.read((rows) => findRun(rows, runId)))?.state === 'completed')
+  const ended = (runId: string, state = 'completed') =>
+    untilSo(async () => (await pool().engine.store.read((rows) => findRun(rows, runId)))?.state === state)
+  const stop = async ({ runId }: { runId: string }) => {
+    await cancel(pool().engine, runId, 'stop')
+    await ended(runId, 'cancelled')
+  }
 
   test('while a command runs, nobody is denied what it writes, and nothing is told as moved by hand', async () => {
     const first = await say(write('app.py', text))
@@ -31,10 +37,29 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     expect(await author('new.py:1')).toEqual({ by: 'run', runId: running.runId })
   })
 
-  test('what a cancelled command left is unknown, and names its run', async () => {
+  test('what a cancelled command left until it was killed is told as its work, and what came later is not', async () => {
+    const first = await say(write('app.py', text))
+    const running = await begin("printf 'by the command\\n' | tee new.py >> app.py")
+    await stop(running)
+    pool().put('app.py', `${pool().content('app.py')}by hand\n`)
+    expect(await author('new.py:1')).toEqual({ by: 'run', runId: running.runId })
+    expect([await author('app.py:3'), await author('app.py:4'), await author('app.py:5')]).toEqual([
+      { by: 'run', runId: first },
+      { by: 'run', runId: running.runId },
+      { by: 'outside' },
+    ])
+    const steps = await pool().engine.store.read((rows) => readSteps(rows, running.runId))
+    const ends = steps.filter(({ kind }) => kind === 'ended').map(({ payload }) => payload as EndedStep)
+    expect(ends.map(({ status, touched }) => ({ status, touched }))).toEqual([
+      { status: 'unknown', touched: expect.objectContaining({ created: ['new.py'], changed: ['app.py'] }) },
+    ])
+  })
+
+  test('what a command left whose process stopped is unknown, and names its run', async () => {
     await say(write('app.py', text))
     const running = await begin("printf 'by the command\\n' | tee new.py >> app.py")
-    await cancel(pool().engine, running.runId, 'stop')
+    await restart()
+    await ended(running.runId)
     expect(await author('new.py:1')).toEqual(unknown(running.runId))
     expect(await author('app.py:4')).toEqual(unknown(running.runId))
     // Later versions change nothing about it.
@@ -144,9 +169,10 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     expect(await author('own.txt:1')).toEqual({ by: 'before' })
   })
 
-  test('what a cancelled command left is not told as a copy of what a run wrote later in the same words', async () => {
+  test('what a command left unseen is not told as a copy of what a run wrote later in the same words', async () => {
     const running = await begin(`printf '${text.replaceAll('\n', '\\n')}' > new.py`)
-    await cancel(pool().engine, running.runId, 'stop')
+    await restart()
+    await ended(running.runId)
     await say(write('other.py', text))
     await exec('mv new.py core.py')
     expect(await author('core.py:1')).toEqual({ ...unknown(), runIds: expect.arrayContaining([running.runId]) })
@@ -154,8 +180,8 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
 
   test('what any of several cancelled commands may have left names each of them', async () => {
     const [one, other] = [await begin('touch one'), await begin("printf 'by the other\\n' > new.py")]
-    await cancel(pool().engine, one.runId, 'stop')
-    await cancel(pool().engine, other.runId, 'stop')
+    await stop(one)
+    await stop(other)
     expect(await author('new.py:1')).toEqual({
       ...unknown(),
       runIds: expect.arrayContaining([one.runId, other.runId]),
@@ -237,11 +263,12 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     const head = '#!/usr/bin/env python3\n# SPDX-License-Identifier: MIT\nimport json\nimport logging\n'
     const first = await say(write('app.py', `${head}print(1)\n`))
     pool().put('by-hand.py', `${head}print(2)\n`)
-    const running = await begin(`printf '${head.replaceAll('\n', '\\n')}print(3)\\n' > cancelled.py`)
-    await cancel(pool().engine, running.runId, 'stop')
+    const running = await begin(`printf '${head.replaceAll('\n', '\\n')}print(3)\\n' > unseen.py`)
+    await restart()
+    await ended(running.runId)
     expect((await author('by-hand.py:1'))?.by).toBe('unknown')
     const runIds = expect.arrayContaining([first, running.runId])
-    expect(await author('cancelled.py:1')).toEqual({ by: 'unknown', since: expect.anything(), runIds })
+    expect(await author('unseen.py:1')).toEqual({ by: 'unknown', since: expect.anything(), runIds })
   })
 
   test('a file that was moved away by hand before its run was undone keeps its author', async () => {

@@ -2,6 +2,7 @@ import { HeddleError, StorageFailure } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import type { RequestedCall } from '../../domain/model.ts'
 import { type Ending, outcomeWord, type Step } from '../../domain/run.ts'
+import type { ToolOutcome } from '../../domain/tools/tool.ts'
 import { canonicalToolName } from '../../domain/tools/tool-names.ts'
 import { dropBaseline } from '../../store/rows/approvals.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -19,7 +20,7 @@ import { dependsOnFolder } from './approvals/frozen-call.ts'
 import { limitRedirects } from './approvals/sinks.ts'
 import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triage-calls.ts'
 import { closeCalls } from './budget.ts'
-import { callWithTimeout, loopingReason, runConcurrently } from './calls/tool-execution.ts'
+import { callWithTimeout, loopingReason, runConcurrently, stoppedOutcome } from './calls/tool-execution.ts'
 import { endedStep, finishTransactional } from './calls/transactional-calls.ts'
 import type { AfterRun, ClaimedRun, WorkerHandle } from './claimed-run.ts'
 import { compactIfFull } from './context/compact.ts'
@@ -186,10 +187,23 @@ async function finishCall(run: ActiveRun, ready: ReadyCall, end: EndCall): Promi
   const labelOutcome = await engine.moments.watchFiles(run, ready)
   engine.crash('tool.before_run')
   run.assertLease()
-  const made = await run.abortable(callWithTimeout(engine.clock, ready, context))
-  engine.crash('tool.after_run')
-  const { outcome, record } = await labelOutcome(made)
-  await end(ready, run.journal.next('ended', endedStep(ready.call, outcome)), record)
+  const store = async (made: ToolOutcome) => {
+    engine.crash('tool.after_run')
+    const { outcome, record } = await labelOutcome(made)
+    await end(ready, run.journal.next('ended', endedStep(ready.call, outcome)), record)
+  }
+  const making = callWithTimeout(engine.clock, ready, context)
+  const made = await run.abortable(making).catch(async (error) => {
+    const left = isEnding(error) ? await stoppedOutcome(engine.clock, ready, making) : undefined
+    if (left) await store(left)
+    throw error
+  })
+  await store(made)
+}
+
+/** Whether an error ends the run here; after the others another process continues it. */
+function isEnding(error: unknown): boolean {
+  return error instanceof Stop && (error.kind === 'cancelled' || error.kind === 'timeout')
 }
 
 /** Ends, requeues or leaves a run whose loop was interrupted by this error. */

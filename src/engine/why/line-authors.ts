@@ -1,18 +1,10 @@
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import {
-  commandBetween,
-  type FileVersion,
-  type UnseenCommand,
-  type UnsurveyedCommand,
-  unsurveyedCommands,
-  versionsOfFile,
-} from '../../store/rows/files/file-versions.ts'
+import { type FileVersion, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { namesInFolders } from '../files/file-author.ts'
-import { isPassedOver } from '../files/file-now.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
 import { CommandTimes } from './command-times.ts'
@@ -20,8 +12,10 @@ import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
-import { possibleOrigins } from './possible-origins.ts'
+import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
+import { reorderedOrigins } from './reordered-origins.ts'
 import {
+  agreedLine,
   type FilePassage,
   isBefore,
   type LineAuthor,
@@ -29,7 +23,9 @@ import {
   type Place,
   type TracedLine,
   type Tracer,
+  unknown,
 } from './traced-line.ts'
+import { UnseenCommands } from './unseen-commands.ts'
 import { chainOf, type VersionNode } from './version-chain.ts'
 
 /** Max files that a line is followed through. */
@@ -47,13 +43,13 @@ export class LineTracer implements Tracer {
   readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
   /** Contents that were made of several files and were followed. */
   #merges = 0
-  /** By directory. */
-  readonly #unsurveyed = new Map<string, UnsurveyedCommand[]>()
+  readonly #unseen: UnseenCommands
 
   constructor(rows: Reading, contents: FileContents, protect: ProtectedPlaces) {
     this.rows = rows
     this.contents = contents
     this.protect = protect
+    this.#unseen = new UnseenCommands(rows, protect)
   }
 
   /** Authors of these lines, counted from 0, of a file's content. */
@@ -114,8 +110,10 @@ export class LineTracer implements Tracer {
 
   /** Takes lines to the version before; those that it has not are of this one's author. */
   async #goBack(open: OpenLines, place: Place, node: VersionNode): Promise<void> {
-    const origins = await this.#originsOf(node)
-    if (origins) return open.choose(origins, await this.#authorOf(place, node), node.parent?.at ?? node.at)
+    const origins = await this.#originsOf(node, open)
+    const why = node.via.kind === 'version' ? equalInOrder : equalByHand
+    const since = node.parent?.at ?? node.at
+    if (origins) return open.choose(origins, await this.#authorOf(place, node), { since, why })
     const map = await this.#mapOf(node)
     const fresh = open.follow(map ?? [])
     if (fresh.length > 0) open.close(map ? await this.#authorOf(place, node) : await this.#lost(place, node), fresh)
@@ -140,13 +138,29 @@ export class LineTracer implements Tracer {
   }
 
   /** What the lines may be that nobody recorded; undefined where it is recorded, or contents are missing. */
-  async #originsOf(node: VersionNode): Promise<number[][] | undefined> {
+  async #originsOf(node: VersionNode, open: OpenLines): Promise<number[][] | undefined> {
     const { via, parent } = node
+    if (!parent?.hash) return undefined
     const isRecorded = via.kind === 'version' && (!via.isUnread || originOf(via.version))
-    if (isRecorded || !parent?.hash) return undefined
+    if (isRecorded) return this.#reordered(node, via.version, (map) => open.isCut(map))
     const [old, fresh] = [await this.#contentOf(parent.hash, parent), await this.#contentOf(node.hash, node)]
     const lines = old && fresh && linesOfBoth(old, fresh)
     return lines && possibleOrigins(lines.old, lines.fresh)
+  }
+
+  /** What the lines may be that a command put in another order; undefined if it did not, or its map follows all that are asked about. */
+  async #reordered(
+    node: VersionNode,
+    { command, lineMap }: FileVersion,
+    isCut: (map: LineMap) => boolean,
+  ): Promise<number[][] | undefined> {
+    const map = command && lineMap !== null ? readLineMap(lineMap) : []
+    if (!command || lineMap === null || !isCut(map)) return undefined
+    const origin = command.origin?.path ? command.origin.hash : undefined
+    const old = await this.#contentOf(origin ?? node.parent?.hash, origin === undefined ? node.parent : undefined)
+    const fresh = await this.#contentOf(node.hash, node)
+    const lines = old && fresh && linesOfBoth(old, fresh)
+    return lines && reorderedOrigins(lines.old, lines.fresh, map)
   }
 
   #mayBeElsewhere({ via, parent }: VersionNode): boolean {
@@ -185,12 +199,21 @@ export class LineTracer implements Tracer {
     const map = origin && (await this.#mapOf(node))
     if (!origin || !map) return undefined
     const path = join(version.folder, origin.path)
-    const before = open.map(({ line }) => lineBefore(map, line))
+    const isCut = () => open.some(({ line }) => lineBefore(map, line) === undefined)
+    const reordered = await this.#reordered(node, version, isCut)
+    const from = open.map(({ line }) => reordered?.[line] ?? [lineBefore(map, line) ?? isNew])
     const author = await this.#authorOf(place, node)
-    const lines = before.flatMap((line) => line ?? [])
+    const lines = [...new Set(from.flat())].filter((line) => line >= 0)
     const traced = await this.#fromOther({ place, author, version }, path, origin.hash, lines)
-    let next = 0
-    return before.map((line) => (line === undefined ? { author, passages: [] } : (traced[next++] as TracedLine)))
+    const found = new Map(lines.map((line, at) => [line, traced[at] as TracedLine]))
+    const doubt = { since: node.at, why: equalInOrder }
+    const anyLine = unknown(doubt.since, doubt.why)
+    return from.map((all) =>
+      agreedLine(
+        all.map((line) => found.get(line) ?? { author: line === isAny ? anyLine : author, passages: [] }),
+        doubt,
+      ),
+    )
   }
 
   /** Follows lines in what another file had before the command that left a version. */
@@ -276,9 +299,10 @@ export class LineTracer implements Tracer {
   async #rivals(place: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
     if (!command) return undefined
     const span = { since: command.since, until: at }
-    const others = [...this.#commandsOf(place).within(span), ...(await this.#unsurveyedIn(place.path, span))].flatMap(
-      (each) => each.runId ?? [],
-    )
+    const others = [
+      ...this.#commandsOf(place).within(span),
+      ...(await this.#unseen.unsurveyed(place.path, span)),
+    ].flatMap((each) => each.runId ?? [])
     if (others.every((other) => other === runId)) return undefined
     const runIds = [...new Set([...(runId === null ? [] : [runId]), ...others])]
     return unknown(command.since, 'commands of several runs ran at that time', runIds)
@@ -301,7 +325,8 @@ export class LineTracer implements Tracer {
     const during = this.#commandsOf(place).within({ since, until })
     if (during.length > 0) return unknown(since, 'a command ran at that time', runsOf(during))
     return (
-      (await this.#unseen(path, { since, until })) ?? (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
+      (await this.#unseen.authorOf(path, { since, until })) ??
+      (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
     )
   }
 
@@ -318,49 +343,13 @@ export class LineTracer implements Tracer {
       const since = Math.min(...during.map(({ command }) => command?.since ?? 0))
       return unknown(since, 'a command ran at that time', runsOf(during))
     }
-    const unseen = await this.#unseen(path, { since: 0, until })
+    const unseen = await this.#unseen.authorOf(path, { since: 0, until })
     return unseen ?? (hasOtherNames ? unknown(null, otherNames) : { by: 'before' })
-  }
-
-  /** Unknown if a command may have changed the file and no survey saw it. */
-  async #unseen(path: string, span: { since: Millis; until: Millis }): Promise<LineAuthor | undefined> {
-    const unsurveyed = await this.#unsurveyedIn(path, span)
-    const [open] = unsurveyed
-    if (open) {
-      const isRunning = unsurveyed.some(({ until }) => until === Number.MAX_SAFE_INTEGER)
-      const runIds = [...new Set(unsurveyed.map(({ runId }) => runId))]
-      return unknown(span.since || open.since, isRunning ? 'a command is running' : unseenChange, runIds)
-    }
-    const names = namesInFolders(path)
-    const command = await commandBetween(this.rows, names, span)
-    if (command) return unknown(span.since || command.at, unseenChange, [command.runId])
-    const ran = await this.#commandNear(path, span)
-    if (ran)
-      return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
-    return undefined
-  }
-
-  /** Commands that ran at that time in a folder above the file, and whose changes are not recorded. */
-  async #unsurveyedIn(path: string, { since, until }: { since: Millis; until: Millis }): Promise<UnsurveyedCommand[]> {
-    const directory = dirname(path)
-    const folders = namesInFolders(path).map(({ folder }) => folder)
-    const all = this.#unsurveyed.get(directory) ?? (await unsurveyedCommands(this.rows, folders))
-    this.#unsurveyed.set(directory, all)
-    return all.filter((each) => each.since <= until && each.until >= since)
-  }
-
-  /** A command that ran in a folder of an ignored file. */
-  async #commandNear(path: string, span: { since: Millis; until: Millis }): Promise<UnseenCommand | undefined> {
-    for (const name of namesInFolders(path)) {
-      const command = await commandBetween(this.rows, [name], { ...span, any: true })
-      if (!command) continue
-      if (await isPassedOver({ ...name, protect: this.protect })) return command
-    }
-    return undefined
   }
 }
 
-const unseenChange = 'a command may have changed the file unseen'
+const equalByHand = 'the file was changed outside heddle, and the version before had equal lines'
+const equalInOrder = 'a command put lines in another order, and equal ones were there before'
 const otherNames = 'the file has several hard links, and changes by another name are not recorded'
 
 /** Clocks of file systems are coarser than ours. */
@@ -383,10 +372,6 @@ function originOf({ command }: FileVersion): { path: string; hash: string } | un
 
 function runsOf(versions: readonly FileVersion[]): string[] {
   return [...new Set(versions.flatMap(({ runId }) => runId ?? []))]
-}
-
-function unknown(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {
-  return { by: 'unknown', since, why, runIds }
 }
 
 function unread({ via, parent }: VersionNode): LineAuthor | undefined {

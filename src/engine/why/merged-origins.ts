@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { type FileVersion, versionsOfCall, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { LostFiles } from '../../tools/guard/lost-files.ts'
-import { distinctLines, isTelling, likenessOf } from '../../tools/guard/shared-lines.ts'
+import { distinctLines, isTelling, likenessOf, lineCounts } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
@@ -30,6 +30,8 @@ interface Source {
   isWhole: boolean
   /** Lines that stand in a row with others that were there. */
   isSolid: boolean[]
+  /** Lines of so many letters that few others are equal, and none in the new content. */
+  isLong: boolean[]
   traced: Map<number, TracedLine>
 }
 
@@ -56,15 +58,24 @@ export async function mergedOrigins(
   return lines.map((line) => {
     const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
+    const solid = sure.filter(({ isSolid }) => isSolid[line])
+    const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isHeld(each, line)))
+    const isKept = solid.length > 0 || (isInAll && sure.length > 0)
     const likely = having.filter((each) => sure.includes(each) || each.isWhole)
-    const found = (likely.length > 0 ? likely : having).flatMap(({ origins, traced }) =>
-      tracedOf(origins[line], traced),
-    )
+    // Of files that all have a "}" it is that of the one whose lines stand around it.
+    const kept = solid.length > 0 ? solid : likely
+    const found = (isKept ? kept : having).flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
     if (found.length === 0) return written
-    const isInAll = sources.every((each) => !each.isMuch || sure.includes(each))
-    const isKept = sure.some(({ isSolid }) => isSolid[line]) || (isInAll && sure.length > 0)
     return agreedLine(isKept ? found : [...found, written], doubt)
   })
+}
+
+/**
+ * Whether a line is in its place among those that a source had, or is so long that it is the same in another place. Blank ones and
+ * "}" are in many places, and say nothing there.
+ */
+function isHeld({ origins, isLong }: Source, line: number): boolean {
+  return isLong[line] === true || origins[line]?.includes(isNew) === false
 }
 
 /** Max files that a command took away and whose versions are read. */
@@ -111,6 +122,7 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   if (!after) return []
   const found: Source[] = []
   const fresh = distinctLines(after)
+  const counts = lineCounts(after)
   const add = async (before: Buffer, kind: Pick<Source, 'isMuch' | 'isOwn' | 'isWhole'>, follow: Merge['own']) => {
     const both = linesOfBoth(before, after)
     if (!both) return
@@ -118,7 +130,8 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await follow(asked)
     const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
-    found.push({ ...kind, origins, isSolid: solidLines(both, origins), traced: known })
+    const isLong = both.fresh.map((text) => text.trim().length >= minLettersWhole && counts.get(text) === 1)
+    found.push({ ...kind, origins, isSolid: solidLines(both, origins), isLong, traced: known })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
   const isMuchOwn = likenessOf(distinctLines(before), fresh) === 'much'

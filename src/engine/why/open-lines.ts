@@ -1,14 +1,14 @@
 import type { Millis } from '../../domain/clock.ts'
 import { type LineMap, type LineSpan, partSpans, spansOf } from '../files/line-map.ts'
 import { isAny, isNew } from './possible-origins.ts'
-import { agreedLine, type LineAuthor, type TracedLine } from './traced-line.ts'
+import { agreedLine, type LineAuthor, type TracedLine, unknown } from './traced-line.ts'
 
 /** A line that may be one of several of the version before, or new. */
 interface Choice {
   asked: number
   options: number[]
   fresh?: LineAuthor
-  since: Millis
+  doubt: { since: Millis; why: string }
 }
 
 /** Lines that are followed back through the versions of a file until their authors are found. */
@@ -53,19 +53,24 @@ export class OpenLines {
     return fresh
   }
 
+  /** Whether a map follows none of these lines further. */
+  isCut(map: LineMap): boolean {
+    return partSpans(map, this.#spans).fresh.length > 0
+  }
+
   /** Goes to the version before where contents alone tell what a line may be. `fresh` is the author of new lines. */
-  choose(origins: readonly number[][], fresh: LineAuthor, since: Millis): void {
+  choose(origins: readonly number[][], fresh: LineAuthor, doubt: Choice['doubt']): void {
     /** Each line of the version before is followed once, however many may be it. */
     const slots = new Map<number, number>()
     for (const { line, asked } of this.lines()) {
       const from = origins[line] ?? []
       const [only] = from
-      if (from.includes(isAny)) this.find(asked, { author: { by: 'unknown', since, why, runIds: [] }, passages: [] })
+      if (from.includes(isAny)) this.find(asked, { author: unknown(doubt.since, doubt.why), passages: [] })
       else if (from.length === 1 && only === isNew) this.find(asked, { author: fresh, passages: [] })
       else if (from.length === 1 && only !== undefined && !slots.has(only)) slots.set(only, asked)
       else {
         const options = from.filter((each) => each !== isNew).map((each) => this.#slotOf(each, slots))
-        this.#choices.push({ asked, options, since, ...(from.includes(isNew) && { fresh }) })
+        this.#choices.push({ asked, options, doubt, ...(from.includes(isNew) && { fresh }) })
       }
     }
     this.#spans = spansBySlot(slots)
@@ -81,15 +86,13 @@ export class OpenLines {
 
   /** What was found for each line that was asked about; undefined where the versions ended before. */
   result(): (TracedLine | undefined)[] {
-    for (const { asked, options, fresh, since } of this.#choices.toReversed()) {
+    for (const { asked, options, fresh, doubt } of this.#choices.toReversed()) {
       const all = options.flatMap((slot) => this.#found[slot] ?? [])
-      this.#found[asked] = agreedLine([...all, ...(fresh ? [{ author: fresh, passages: [] }] : [])], { since, why })
+      this.#found[asked] = agreedLine([...all, ...(fresh ? [{ author: fresh, passages: [] }] : [])], doubt)
     }
     return this.#found.slice(0, this.#count)
   }
 }
-
-const why = 'the file was changed outside heddle, and the version before had equal lines'
 
 function spansBySlot(slots: ReadonlyMap<number, number>): LineSpan[] {
   const spans: LineSpan[] = []

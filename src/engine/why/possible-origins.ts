@@ -6,7 +6,7 @@ export const isNew = -1
 export const isAny = -2
 
 /** Max equal lines that are listed for one line. */
-const maxEqual = 100
+export const maxEqual = 100
 /** Max cells of the table of a comparison; above it every equal line comes into question. */
 const maxCells = 1_500_000
 
@@ -30,7 +30,8 @@ export function possibleOrigins(old: string[], fresh: string[]): number[][] {
   })
 }
 
-function placesOf(lines: readonly string[]): Map<string, number[]> {
+/** Where each line of a text stands. */
+export function placesOf(lines: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>()
   for (const [at, line] of lines.entries()) {
     const known = places.get(line)

@@ -67,6 +67,10 @@ export function isBefore(version: FileVersion, than: FileVersion | undefined): b
   return compareVersions(version, than) < 0 && !isSameCall
 }
 
+export function unknown(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {
+  return { by: 'unknown', since, why, runIds }
+}
+
 /** What several possible origins of a line agree on; what they do not agree on is unknown, for this reason. */
 export function agreedLine(all: readonly TracedLine[], doubt: { since: Millis | null; why: string }): TracedLine {
   const [first, ...others] = all

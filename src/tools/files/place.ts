@@ -170,6 +170,12 @@ async function inDirectory(
 }
 
 const temporaryName = /^\.heddle-\d+-\d+\.tmp$/
+
+/** Whether a file is named as the temporary ones that a write leaves behind for a moment. */
+export function isTemporary(path: string): boolean {
+  return temporaryName.test(basename(path))
+}
+
 const minLeftoverAge = 60_000
 // In larger directories temporary files of killed processes are left for the user to remove.
 const maxCleanedEntries = 10_000
@@ -220,7 +226,7 @@ async function writeBeside(
     let count = 0
     for await (const { name } of disk.entries(baseOf(directory))) {
       if (++count > maxCleanedEntries) return
-      if (!temporaryName.test(name)) continue
+      if (!isTemporary(name)) continue
       const old = join(baseOf(directory), name)
       const stats = await disk.find(old)
       if (stats?.isFile() && now - stats.mtimeMs > minLeftoverAge) await disk.remove(old).catch(() => undefined)

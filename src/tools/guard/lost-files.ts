@@ -1,11 +1,13 @@
 import type { CommandVersion } from '../../domain/tools/touched.ts'
-import { distinctLines, likenessOf } from './shared-lines.ts'
+import { distinctLines, likenessOf, lineCounts } from './shared-lines.ts'
 
 /** A file whose content a command took away: it is gone, or has another content instead. */
 interface LostFile {
   path: string
   /** Lines that are no longer there, without blank ones. */
   lines: ReadonlySet<string>
+  /** How often it had each line. */
+  counts: ReadonlyMap<string, number>
 }
 
 /** A lost file that a new content is made of, or may be. */
@@ -34,7 +36,7 @@ export class LostFiles {
       const paths = (takers.get(before.sha256) ?? []).map((each) => each.path)
       const lines = paths.length > 0 ? old : new Set([...old].filter((line) => !kept.has(line)))
       if (lines.size === 0 || lines.size < minLost * old.size) continue
-      this.#lost.push({ path, lines, isThere: after !== null, takers: paths })
+      this.#lost.push({ path, lines, counts: lineCounts(before.bytes), isThere: after !== null, takers: paths })
     }
     for (const file of this.#lost)
       for (const line of file.lines) {
@@ -73,7 +75,10 @@ export class LostFiles {
       lines,
       sources.filter(({ isMuch }) => isMuch),
     )
-    const isExplained = (line: string) => own.has(line) || much.some((each) => each.lines.has(line))
+    const counts = [lineCounts(before?.bytes), ...much.map((each) => each.counts)]
+    const fresh = lineCounts(after?.bytes)
+    const isExplained = (line: string) =>
+      (fresh.get(line) ?? 0) <= counts.reduce((sum, each) => sum + (each.get(line) ?? 0), 0)
     const others = sources.filter(
       ({ isMuch, lines: lost }) => !isMuch && [...lost].some((line) => lines.has(line) && !isExplained(line)),
     )

@@ -2,8 +2,15 @@ import { decodeText } from '../files/text-kind.ts'
 
 /** Distinct lines of a text, without blank ones. */
 export function distinctLines(bytes: Buffer | undefined): Set<string> {
+  return new Set(lineCounts(bytes).keys())
+}
+
+/** How often each line is in a text, without blank ones. */
+export function lineCounts(bytes: Buffer | undefined): Map<string, number> {
+  const counts = new Map<string, number>()
   const text = bytes && decodeText(bytes)
-  return new Set(text?.split(/\r?\n/).filter((line) => line.trim() !== ''))
+  for (const line of text?.split(/\r?\n/) ?? []) if (line.trim() !== '') counts.set(line, (counts.get(line) ?? 0) + 1)
+  return counts
 }
 
 /** Whether a line says something: many files have "}". */

@@ -11,6 +11,7 @@ import type {
 } from '../../domain/tools/touched.ts'
 import type { FileThreads } from '../files/file-threads.ts'
 import type { KnownContents } from '../files/known-contents.ts'
+import { isTemporary } from '../files/place.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
 import { type FolderBefore, withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
@@ -28,7 +29,10 @@ interface WatchedFolder {
   hiddenBy?: HiddenChanges['by']
 }
 
-/** Runs an action, and reports the folder's file changes by scanning before and after it, with the contents. */
+/**
+ * Runs an action, and reports the folder's file changes by scanning before and after it, with the contents. What comes after it is
+ * not abortable: an action that was stopped has changed files as well.
+ */
 export async function reportTouched<T>(
   threads: FileThreads,
   known: KnownContents,
@@ -41,17 +45,18 @@ export async function reportTouched<T>(
   const marks = 'unseen' in before ? new Map<string, string>() : readMarks(before.marks)
   const contents = await known.of(folder, marks, signal).catch(abortedOr(signal, new Map<string, ReadContent>()))
   const done = await act()
+  const left = { ...place, signal: new AbortController().signal }
   if ('unseen' in before) return { done, touched: before }
-  const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, signal), signal)
+  const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, left.signal), left.signal)
   if ('unseen' in after) return { done, touched: after }
   const { directories } = after
-  const versions = await versionsAfter(known, place, { marks, contents, changed: new Map(after.marks) }).catch(
-    abortedOr(signal, undefined),
+  const versions = await versionsAfter(known, left, { marks, contents, changed: new Map(after.marks) }).catch(
+    () => undefined,
   )
   const ended = { done, ...(versions && { versions: { folder: after.touched.folder, ...versions } }) }
   if (!hiddenBefore || !hiddenBy) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
   const paths = [...new Set([...before.hidden, ...after.hidden])]
-  const hiddenAfter = await hiddenIn(threads, place, paths)
+  const hiddenAfter = await hiddenIn(threads, left, paths)
   if (!hiddenAfter) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
   const others = othersOf([...directories, ...changedIn(hiddenBefore.others, hiddenAfter.others)])
   return { ...ended, touched: { ...withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter), ...others } }
@@ -78,13 +83,16 @@ async function versionsAfter(
   const there = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
   const now = await known.of(folder, there, signal)
   const unread: ReadContent = { sha256: '' }
-  const versions = named.map(
-    ([path, mark]): CommandVersion => ({
-      path,
-      before: marks.has(path) ? (contents.get(path) ?? unread) : null,
-      after: mark === null ? null : (now.get(path) ?? unread),
-    }),
-  )
+  const versions = named
+    .map(
+      ([path, mark]): CommandVersion => ({
+        path,
+        before: marks.has(path) ? (contents.get(path) ?? unread) : null,
+        after: mark === null ? null : (now.get(path) ?? unread),
+      }),
+    )
+    // A write of another call came by. Its own version tells of it, and no line of the command's files is from there.
+    .filter(({ path, before, after }) => !isTemporary(path) || before?.sha256 || after?.sha256)
   return { versions: withOrigins(versions, { marks, contents }), left: changed.size - named.length }
 }
 

@@ -88,27 +88,45 @@ export function observe(lines: readonly TrueLine[], next: Redraft, author: Autho
   })
 }
 
-/** A command that puts long lines in another order, each of which is there once, has not written them. */
-export function keepLong(lines: readonly TrueLine[], next: Redraft): Redraft {
-  const once = (texts: readonly { text: string }[], text: string) =>
-    texts.filter((each) => each.text === text).length === 1
+/**
+ * The lines after a command of which only the contents before and after can be seen. One that leaves the same lines in another order
+ * has written none of them; else it has not written long ones that are there once before and after it.
+ */
+export function afterCommand(lines: readonly TrueLine[], next: Redraft, author: Author): TrueLine[] {
+  const isPermuted = sorted(lines).join('\n') === sorted(next).join('\n')
+  return isPermuted ? reorder(lines, next, author) : observe(lines, keepLong(lines, next), author)
+}
+
+function sorted(lines: readonly { text: string }[]): string[] {
+  return lines.map(({ text }) => text).sort()
+}
+
+function keepLong(lines: readonly TrueLine[], next: Redraft): Redraft {
   return next.map(({ text, from }) => {
-    const isKept = from === -1 && text.length >= 16 && once(lines, text) && once(next, text)
+    const isKept = from === -1 && isLong(text) && isOnce(lines, text) && isOnce(next, text)
     return { text, from: isKept ? lines.findIndex((each) => each.text === text) : from }
   })
 }
 
-/** The same lines in another order. A long one that is there once is as it was; of equal or short ones it may be each, or a new one. */
-export function reorder(lines: readonly TrueLine[], texts: readonly string[], author: Author): TrueLine[] {
-  return texts.map((text) => {
+/** Of equal lines it may be each. A short one may have been taken away in one place and written in another. */
+function reorder(lines: readonly TrueLine[], next: Redraft, author: Author): TrueLine[] {
+  return next.map(({ text, from }) => {
     const equal = lines.filter((line) => line.text === text)
-    const isSure = equal.length === 1 && text.length >= 16
+    const mayBeNew = from === -1 && !(isLong(text) && equal.length === 1)
     return {
       text,
-      authors: new Set([...equal.flatMap(({ authors }) => [...authors]), ...(isSure ? [] : [author])]),
+      authors: new Set([...equal.flatMap(({ authors }) => [...authors]), ...(mayBeNew ? [author] : [])]),
       carriers: new Set(equal.flatMap(({ carriers }) => [...carriers])),
     }
   })
+}
+
+function isLong(text: string): boolean {
+  return text.length >= 16
+}
+
+function isOnce(lines: readonly { text: string }[], text: string): boolean {
+  return lines.filter((each) => each.text === text).length === 1
 }
 
 /** Longest common subsequence: one of them, and for each new line all the old ones that it is in some of them. */

@@ -3,7 +3,7 @@ import type { RequestedCall } from '../../../domain/model.ts'
 import type { CallContext, ToolOutcome } from '../../../domain/tools/tool.ts'
 import { makeCall, type ReadyCall } from '../../../tools/call.ts'
 import type { Limits } from '../../runtime.ts'
-import type { CallCycle, Journal } from '../context/journal.ts'
+import { type CallCycle, type Journal, unknownOutcome } from '../context/journal.ts'
 
 const defaultTimeoutMs: Millis = 600_000
 /** Max non-transactional calls of one reply, in total and at a time. */
@@ -32,6 +32,25 @@ export async function callWithTimeout(clock: Clock, ready: ReadyCall, context: C
   } finally {
     finished.abort('finished')
   }
+}
+
+/** Max wait for what a stopped command has left: killing it and scanning a folder takes a fraction of that. */
+const stoppedWaitMs: Millis = 1500
+
+/**
+ * Outcome of a command whose run was stopped: it is killed, and nothing of it runs any more. What it did besides changing files stays
+ * unknown. Undefined if the files were not scanned in time.
+ */
+export async function stoppedOutcome(
+  clock: Clock,
+  { tool }: ReadyCall,
+  making: Promise<ToolOutcome>,
+): Promise<ToolOutcome | undefined> {
+  if (!tool.touchesFolder) return undefined
+  const waited = new AbortController()
+  const late = clock.sleep(stoppedWaitMs, waited.signal).then(() => undefined)
+  const made = await Promise.race([making.catch(() => undefined), late]).finally(() => waited.abort('over'))
+  return made?.touched ? { ...made, status: 'unknown', output: unknownOutcome } : undefined
 }
 
 /** How calls are made. */

@@ -58,7 +58,7 @@ export interface ProgramExit {
 
 /**
  * Starts a process and waits for its end. It always ends: by itself, at the timeout, on abort, or when it writes without
- * end. Throws the signal's reason on abort.
+ * end. On abort it is killed as at the timeout: what it has done until then must be found out.
  */
 export async function launch(
   { bash, cat, setsid }: Programs,
@@ -106,7 +106,6 @@ export async function launch(
         void Promise.all([child.stdout, child.stderr, pipes[0]].map(whenClosed)).then(() => resolve(exitCode))
       })
     })
-    signal.throwIfAborted()
     return { output, code, stderr: stderr(), status: status(), ...(killed !== undefined && { killed }) }
   } finally {
     over.abort()

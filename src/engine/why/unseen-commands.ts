@@ -1,0 +1,69 @@
+import { dirname } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import {
+  commandBetween,
+  type UnseenCommand,
+  type UnsurveyedCommand,
+  unsurveyedCommands,
+} from '../../store/rows/files/file-versions.ts'
+import type { Reading } from '../../store/store.ts'
+import { namesInFolders } from '../files/file-author.ts'
+import { isPassedOver } from '../files/file-now.ts'
+import { type LineAuthor, unknown } from './traced-line.ts'
+
+interface Span {
+  since: Millis
+  until: Millis
+}
+
+/** Commands that may have changed files without a record. */
+export class UnseenCommands {
+  readonly #rows: Reading
+  readonly #protect: ProtectedPlaces
+  /** By directory. */
+  readonly #unsurveyed = new Map<string, UnsurveyedCommand[]>()
+
+  constructor(rows: Reading, protect: ProtectedPlaces) {
+    this.#rows = rows
+    this.#protect = protect
+  }
+
+  /** Unknown if a command may have changed the file at that time and no survey saw it. */
+  async authorOf(path: string, span: Span): Promise<LineAuthor | undefined> {
+    const unsurveyed = await this.unsurveyed(path, span)
+    const [open] = unsurveyed
+    if (open) {
+      const isRunning = unsurveyed.some(({ until }) => until === Number.MAX_SAFE_INTEGER)
+      const runIds = [...new Set(unsurveyed.map(({ runId }) => runId))]
+      return unknown(span.since || open.since, isRunning ? 'a command is running' : unseenChange, runIds)
+    }
+    const command = await commandBetween(this.#rows, namesInFolders(path), span)
+    if (command) return unknown(span.since || command.at, unseenChange, [command.runId])
+    const ran = await this.#commandNear(path, span)
+    if (ran)
+      return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
+    return undefined
+  }
+
+  /** Commands that ran at that time in a folder above the file, and whose changes are not recorded. */
+  async unsurveyed(path: string, { since, until }: Span): Promise<UnsurveyedCommand[]> {
+    const directory = dirname(path)
+    const folders = namesInFolders(path).map(({ folder }) => folder)
+    const all = this.#unsurveyed.get(directory) ?? (await unsurveyedCommands(this.#rows, folders))
+    this.#unsurveyed.set(directory, all)
+    return all.filter((each) => each.since <= until && each.until >= since)
+  }
+
+  /** A command that ran in a folder of an ignored file. */
+  async #commandNear(path: string, span: Span): Promise<UnseenCommand | undefined> {
+    for (const name of namesInFolders(path)) {
+      const command = await commandBetween(this.#rows, [name], { ...span, any: true })
+      if (!command) continue
+      if (await isPassedOver({ ...name, protect: this.#protect })) return command
+    }
+    return undefined
+  }
+}
+
+const unseenChange = 'a command may have changed the file unseen'
