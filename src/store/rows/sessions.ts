@@ -218,7 +218,7 @@ const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('sessions').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
-const lockedIfFree = statementOfRows((db, sessions: { id: string }[], { lockFreeRows }) =>
+const ofIds = (db: Builder, sessions: { id: string }[]) =>
   db
     .selectFrom('sessions')
     .selectAll()
@@ -227,20 +227,13 @@ const lockedIfFree = statementOfRows((db, sessions: { id: string }[], { lockFree
       'in',
       sessions.map(({ id }) => id),
     )
-    .modifyEnd(lockFreeRows),
+
+const lockedIfFree = statementOfRows((db, sessions: { id: string }[], { lockFreeRows }) =>
+  ofIds(db, sessions).modifyEnd(lockFreeRows),
 )
 
 const lockedInOrder = statementOfRows((db, sessions: { id: string }[], { lockRows }) =>
-  db
-    .selectFrom('sessions')
-    .selectAll()
-    .where(
-      'id',
-      'in',
-      sessions.map(({ id }) => id),
-    )
-    .orderBy('id')
-    .modifyEnd(lockRows),
+  ofIds(db, sessions).orderBy('id').modifyEnd(lockRows),
 )
 
 const lockedByLabel = statement((db, arg: { folder: string; label: string }, { lockRows }) =>

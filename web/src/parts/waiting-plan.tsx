@@ -6,6 +6,7 @@ import { countOf } from '../text/format.ts'
 import { withoutBidi } from '../text/safe-text.ts'
 import { taskName } from '../text/task-name.ts'
 import { Ago } from './ago.tsx'
+import card from './approval-card.module.css'
 import { buttonLook } from './button.tsx'
 import { Reference } from './reference.tsx'
 import { State } from './state.tsx'
@@ -20,7 +21,7 @@ export function WaitingPlan({ plan }: { plan: PlanLine }): ReactNode {
   const failed = data?.tasks.filter(({ status }) => status === 'failed') ?? []
   const [first] = failed
   return (
-    <article className={styles['card']} aria-label={`Plan ${plan.id}`}>
+    <article className={card['card']} aria-label={`Plan ${plan.id}`}>
       <p className={styles['head']}>
         <State name="needs-you" word={headOf(plan)} />
         <span className={styles['about']}>
