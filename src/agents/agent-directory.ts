@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Agent, AgentDiagnostic, AgentFormat, AgentSource } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
-import { lookAt, type Now, readBytes, realPathOf, stampOf } from './agent-files.ts'
+import { type CurrentTime, readBytes, realPathOf, stampOf, statFile } from './agent-files.ts'
 import { type Finding, warningFinding } from './finding.ts'
 import { type AgentFile, brokenAgent, type KnownNames, readAgent } from './read-agent.ts'
 import { type Walker, walker } from './walk.ts'
@@ -44,7 +44,7 @@ const emptyWalker: Walker = {
   isUnchanged: (path) => statSync(path, { throwIfNoEntry: false }) === undefined,
 }
 
-export function watchedDirectory(directory: AgentDirectory, known: KnownNames, clock: Now): WatchedDirectory {
+export function watchedDirectory(directory: AgentDirectory, known: KnownNames, clock: CurrentTime): WatchedDirectory {
   const { format, skillsOnly } = conventionOf(directory.path)
   let root: string | undefined
   let walking = emptyWalker
@@ -71,7 +71,7 @@ export function watchedDirectory(directory: AgentDirectory, known: KnownNames, c
     return last
   }
   const isUnchangedFile = (path: string, { stamp, isSettled }: CachedFile) => {
-    const found = lookAt(path, root ?? '')
+    const found = statFile(path, root ?? '')
     return isSettled && found !== undefined && 'stats' in found && stampOf(found.stats, clock).text === stamp
   }
   const isSameDirectory = () => {
@@ -94,7 +94,7 @@ export function watchedDirectory(directory: AgentDirectory, known: KnownNames, c
 interface ReadContext {
   root: string
   known: KnownNames
-  clock: Now
+  clock: CurrentTime
 }
 
 function readIfChanged(
@@ -102,7 +102,7 @@ function readIfChanged(
   before: CachedFile | undefined,
   { root, known, clock }: ReadContext,
 ): CachedFile | undefined {
-  const found = lookAt(file.path, root)
+  const found = statFile(file.path, root)
   if (found === undefined) return undefined
   if ('finding' in found) return brokenFile(brokenAgent(file, found.finding), before)
   if (before?.isSettled && before.stamp === stampOf(found.stats, clock).text) return before

@@ -20,19 +20,19 @@ export interface Stamp {
   isSettled: boolean
 }
 
-export type Now = Pick<Clock, 'now'>
+export type CurrentTime = Pick<Clock, 'now'>
 
 const timeResolutionMs = 100
 const maxBytes = 1024 * 1024
 
-export function stampOf(stats: BigIntStats, clock: Now): Stamp {
+export function stampOf(stats: BigIntStats, clock: CurrentTime): Stamp {
   const { dev, ino, size, mode, mtimeNs, ctimeNs } = stats
   const age = clock.now() - Number(ctimeNs / 1_000_000n)
   return { text: [dev, ino, size, mode, mtimeNs, ctimeNs].join(':'), isSettled: age > timeResolutionMs }
 }
 
 /** Stamp of one of Heddle's own files. */
-export function stampNow(file: string, clock: Now): Stamp {
+export function stampOfFile(file: string, clock: CurrentTime): Stamp {
   try {
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false })
     return stats ? stampOf(stats, clock) : { text: '', isSettled: true }
@@ -43,7 +43,7 @@ export function stampNow(file: string, clock: Now): Stamp {
 }
 
 /** Stats of a file without opening it; undefined if it is gone. Links are followed. */
-export function lookAt(path: string, within: string): { stats: BigIntStats } | { finding: Finding } | undefined {
+export function statFile(path: string, within: string): { stats: BigIntStats } | { finding: Finding } | undefined {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     if (stats === undefined) return undefined
@@ -58,7 +58,10 @@ export function lookAt(path: string, within: string): { stats: BigIntStats } | {
 }
 
 /** Content of a file, with the stamp of exactly that content. */
-export function readBytes(path: string, clock: Now): { bytes: Uint8Array; stamp: Stamp } | { finding: Finding } {
+export function readBytes(
+  path: string,
+  clock: CurrentTime,
+): { bytes: Uint8Array; stamp: Stamp } | { finding: Finding } {
   let file: number | undefined
   try {
     // Must not block on a pipe.

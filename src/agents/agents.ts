@@ -3,7 +3,7 @@ import { type Agent, type AgentDiagnostic, agentDirectories, isLive } from '../d
 import type { Millis } from '../domain/clock.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { type AgentDirectory, type AgentScan, type WatchedDirectory, watchedDirectory } from './agent-directory.ts'
-import { type Now, realPathOf } from './agent-files.ts'
+import { type CurrentTime, realPathOf } from './agent-files.ts'
 import { noteFinding } from './finding.ts'
 import type { KnownNames } from './read-agent.ts'
 import { storeTrust, type Trust, trustReader } from './trusted-agents.ts'
@@ -16,7 +16,7 @@ export interface AgentsSettings extends KnownNames {
   trustFile: string
   /** File with the folders of all sessions: agent files inside them need trust. */
   workFoldersFile: string
-  clock: Now
+  clock: CurrentTime
 }
 
 /**

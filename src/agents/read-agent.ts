@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import type { Agent, AgentFormat, AgentSource, AgentStatus } from '../domain/agent.ts'
 import { groupDigits } from '../domain/text/group-digits.ts'
 import { nearest } from '../domain/text/nearest.ts'
-import { visible } from '../domain/text/visible.ts'
+import { escapeInvisible } from '../domain/text/visible.ts'
 import { formatOf, isSkillFile } from './agent-format.ts'
 import { agentName } from './agent-name.ts'
 import { errorFinding, type Finding, noteFinding, warningFinding } from './finding.ts'
@@ -135,7 +135,7 @@ function hashOf(bytes: Uint8Array): string {
 function nameOfFile(path: string): string {
   const written = writtenPlace(path)
   const verdict = agentName(written)
-  return verdict.ok ? verdict.name : visible(written)
+  return verdict.ok ? verdict.name : escapeInvisible(written)
 }
 
 /** Name of the file, or of the folder of a SKILL.md. */
@@ -150,16 +150,18 @@ function nameIn({ fields, lines }: ParsedFrontmatter, { path }: AgentFile): { na
   const written = plainText(fields.get('name'))
   const verdict = agentName(written ?? ofFile)
   if (!verdict.ok)
-    return { name: visible(written ?? ofFile), findings: [errorFinding(verdict.why, verdict.remedy, line)] }
+    return { name: escapeInvisible(written ?? ofFile), findings: [errorFinding(verdict.why, verdict.remedy, line)] }
   const { name } = verdict
   if (written === undefined) {
     const place = writtenPlace(path)
-    const from = place === name ? `is its ${what}'s` : `is made from its ${what} "${visible(place)}"`
+    const from = place === name ? `is its ${what}'s` : `is made from its ${what} "${escapeInvisible(place)}"`
     return { name, findings: [noteFinding(`it has no name: ${name} ${from}`, `add name: ${name}`)] }
   }
   const findings: Finding[] = []
   if (verdict.changed)
-    findings.push(noteFinding(`the name "${visible(written)}" was changed to ${name}`, `write name: ${name}`, line))
+    findings.push(
+      noteFinding(`the name "${escapeInvisible(written)}" was changed to ${name}`, `write name: ${name}`, line),
+    )
   if (name !== ofFile)
     findings.push(noteFinding(`it is called ${name}, its ${what} ${ofFile}`, `rename the ${what} or the agent`, line))
   return { name, findings }
@@ -226,7 +228,9 @@ function aboutText(description: string, body: string, line: number | undefined):
 /** Counts invisible characters, except emoji modifiers. */
 function hiddenIn(text: string): number {
   const bare = text.replaceAll(/[\ufe0e\ufe0f]|(?<=\p{Extended_Pictographic}\S?)\u200d/gu, '')
-  return [...visible(bare).matchAll(/\\u\{[0-9a-f]+\}/g)].length - [...bare.matchAll(/\\u\{[0-9a-f]+\}/g)].length
+  return (
+    [...escapeInvisible(bare).matchAll(/\\u\{[0-9a-f]+\}/g)].length - [...bare.matchAll(/\\u\{[0-9a-f]+\}/g)].length
+  )
 }
 
 function plainText(value: unknown): string | undefined {

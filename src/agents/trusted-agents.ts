@@ -12,7 +12,7 @@ import {
 import { dirname } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { HeddleError } from '../domain/errors.ts'
-import { type Now, stampNow } from './agent-files.ts'
+import { type CurrentTime, stampOfFile } from './agent-files.ts'
 import { errorFinding } from './finding.ts'
 
 /** Path → hash of the content that the user trusts. */
@@ -22,12 +22,12 @@ export interface Trust {
 }
 
 /** Reads the user's trust decisions; returns the same object until the file changes. */
-export function trustReader(file: string, clock: Now): () => Trust {
+export function trustReader(file: string, clock: CurrentTime): () => Trust {
   let stamp = ''
   let isSettled = false
   let trust: Trust = { hashes: new Map(), diagnostics: [] }
   return () => {
-    const now = stampNow(file, clock)
+    const now = stampOfFile(file, clock)
     if (now.text === stamp && isSettled) return trust
     ;({ text: stamp, isSettled } = now)
     const next = readTrust(file)

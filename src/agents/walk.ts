@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
-import { type Now, realPathOf, stampOf, unreadableFinding } from './agent-files.ts'
+import { type CurrentTime, realPathOf, stampOf, unreadableFinding } from './agent-files.ts'
 import { type Finding, noteFinding, warningFinding } from './finding.ts'
 
 /** A directory as last listed. */
@@ -61,7 +61,7 @@ interface SkippedFolder extends FolderToList {
  * Finds possible agent files in a directory tree, and lists unchanged folders only once. A folder with a SKILL.md is one
  * agent, and so is each folder in it that has one. Skipped agents are reported.
  */
-export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: Now): Walker {
+export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: CurrentTime): Walker {
   let listings = new Map<string, Listing>()
   const walk = () => {
     const seen = new Map<string, Listing>()
@@ -98,7 +98,7 @@ export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, cl
 }
 
 /** Whether a path leads to the directory that was listed, and it still has these entries, as far as its own stamp tells. */
-function isListed(path: string, listing: Listing | undefined, clock: Now): boolean {
+function isListed(path: string, listing: Listing | undefined, clock: CurrentTime): boolean {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
   return listing?.isSettled === true && stats !== undefined && stampOf(stats, clock).text === listing.stamp
 }
@@ -165,7 +165,7 @@ function aboutTooMany(root: string, folders: string[]): AgentDiagnostic[] {
   return [{ ...warningFinding(message, 'add the directories that hold agents to skills: in heddle.yaml'), path: root }]
 }
 
-function listFolder(path: string, before: Listing | undefined, root: string, clock: Now): Listing | undefined {
+function listFolder(path: string, before: Listing | undefined, root: string, clock: CurrentTime): Listing | undefined {
   try {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
     if (stats === undefined) return undefined

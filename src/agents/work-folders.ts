@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, lstatSync, openSync, readFileSync, writeSync } fr
 import { dirname } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { HeddleError } from '../domain/errors.ts'
-import { type Now, realPathOf, type Stamp, stampNow } from './agent-files.ts'
+import { type CurrentTime, realPathOf, type Stamp, stampOfFile } from './agent-files.ts'
 import { errorFinding } from './finding.ts'
 
 /** Folders that sessions of a home have or had: runs may have written files in them. */
@@ -13,12 +13,12 @@ export interface WorkFolders {
 }
 
 /** Reads the recorded folders; returns the same object until the file changes. */
-export function workFoldersIn(file: string, clock: Now): () => WorkFolders {
+export function workFoldersIn(file: string, clock: CurrentTime): () => WorkFolders {
   let before: Stamp = { text: 'nothing read yet', isSettled: false }
   let last: WorkFolders | undefined
   let lastText: string | undefined
   return () => {
-    const stamp = stampNow(file, clock)
+    const stamp = stampOfFile(file, clock)
     if (last && before.isSettled && stamp.text === before.text) return last
     before = stamp
     const read = readNotes(file)
@@ -33,7 +33,7 @@ export function workFoldersIn(file: string, clock: Now): () => WorkFolders {
  * Records new folders. Must be called before a run can write there. Lines are only appended, so that concurrent processes
  * lose nothing, and each starts on a new line, so that one cut off by a crash spoils no other.
  */
-export function noteWorkFolders(file: string, folders: readonly string[]): void {
+export function recordWorkFolders(file: string, folders: readonly string[]): void {
   const { folders: recorded, isMissing, problem } = readNotes(file)
   const known = new Set(recorded)
   const places = folders.flatMap((folder) => [folder, realPathOf(folder) ?? folder])
@@ -55,16 +55,16 @@ export function noteWorkFolders(file: string, folders: readonly string[]): void 
   }
 }
 
-/** Records folders like `noteWorkFolders`; reads the file only when it has changed. */
-export function workFolderRecorder(file: string, clock: Now): (folder: string) => void {
+/** Records folders like `recordWorkFolders`; reads the file only when it has changed. */
+export function workFolderRecorder(file: string, clock: CurrentTime): (folder: string) => void {
   let before: Stamp = { text: 'nothing read yet', isSettled: false }
   let known: ReadonlySet<string> = new Set()
   return (folder) => {
-    const stamp = stampNow(file, clock)
+    const stamp = stampOfFile(file, clock)
     const isKnown = [folder, realPathOf(folder) ?? folder].every((place) => known.has(place))
     if (isKnown && before.isSettled && stamp.text === before.text) return
-    noteWorkFolders(file, [folder])
-    before = stampNow(file, clock)
+    recordWorkFolders(file, [folder])
+    before = stampOfFile(file, clock)
     known = new Set(readNotes(file).folders)
   }
 }

@@ -12,7 +12,7 @@ import { forbiddenForAgents } from '../domain/tools/tool-names.ts'
 import type { ChosenModel } from '../engine/model/choose-model.ts'
 import { listProfiles } from '../engine/policies/profiles.ts'
 import { readRunPolicies } from '../engine/policies/run-policies.ts'
-import { type AskedRun, decideActor } from '../engine/run/actor.ts'
+import { type ActorQuery, decideActor } from '../engine/run/actor.ts'
 import { assertAgentUsable } from '../engine/run/check-input.ts'
 import type { Actor } from '../engine/run/claimed-run.ts'
 import { approvalReason } from '../engine/run/policy.ts'
@@ -63,7 +63,7 @@ export function agentApp(engine: AppEngine, agents: AppAgents, caller: Caller): 
 /** Who a run would be that asks this agent now, outside of any session. */
 async function actorOf(engine: AppEngine, caller: Caller, { name, folder }: { name: string; folder: string }) {
   const principal = actingFor(caller.principal)
-  const asked: AskedRun = {
+  const asked: ActorQuery = {
     ...{ agent: name, modelRequested: null, options: {}, profile: null, epoch: 0, depth: 0 },
     ...{ parentRunId: null, ceiling: {}, effectiveTools: [], subagent: null },
   }

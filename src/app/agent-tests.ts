@@ -28,7 +28,7 @@ export { fixtureTemplate } from '../agent-tests/fixture-template.ts'
 const commandTime: Millis = 60_000
 
 /** An agent under test, with its models and tools. */
-interface Measuring {
+interface AgentTest {
   agent: Pick<Agent, 'name' | 'path' | 'tools'>
   fixture: Fixture
   /** The model's name in heddle.yaml. */
@@ -43,7 +43,7 @@ interface Measuring {
 }
 
 /** Outcome of a test. */
-export interface Measured {
+export interface AgentTestResult {
   agent: string
   model: { requested: string; actual: string | null }
   checks: JudgedCheck[]
@@ -54,13 +54,13 @@ export interface Measured {
 }
 
 /** Runs an agent's test in a temporary folder and home, and checks the outcome. */
-export async function measureAgent(measuring: Measuring): Promise<Measured> {
-  const { stopped, agent, model, fixture, clock } = measuring
+export async function runAgentTest(test: AgentTest): Promise<AgentTestResult> {
+  const { stopped, agent, model, fixture, clock } = test
   const since = clock.monotonic()
   const scratch = makeScratch(fixture)
   try {
     const before = folderState(scratch.folder)
-    const { answered, usage, ...left } = await ask(measuring, scratch)
+    const { answered, usage, ...left } = await ask(test, scratch)
     const took = clock.monotonic() - since
     const evidence: Evidence = {
       ...left,
@@ -70,7 +70,7 @@ export async function measureAgent(measuring: Measuring): Promise<Measured> {
       text: answered.text,
       modelCalls: usage.calls,
       tools: agent.tools,
-      run: commandsIn(measuring, scratch.folder),
+      run: commandsIn(test, scratch.folder),
     }
     const checks = await judge(fixture.checks, evidence)
     if (stopped.aborted) throw cancelled()
@@ -92,12 +92,12 @@ export async function measureAgent(measuring: Measuring): Promise<Measured> {
 type Left = Pick<Evidence, 'state' | 'why' | 'calls' | 'plans'>
 
 /** One run of the agent in a heddle of its own. */
-async function ask(measuring: Measuring, { home, folder }: Scratch) {
-  const { agent, fixture, model, config, env, clock, stopped } = measuring
+async function ask(test: AgentTest, { home, folder }: Scratch) {
+  const { agent, fixture, model, config, env, clock, stopped } = test
   await ensureHome(home)
   const copy = installAgent(home, agent.path, readFileSync(agent.path), agent.name)
-  const scratch = { paths: homePaths(home), config: scratchConfig(measuring) }
-  carryTrust(measuring.paths, { ...scratch, clock }, copy)
+  const scratch = { paths: homePaths(home), config: scratchConfig(test) }
+  carryTrust(test.paths, { ...scratch, clock }, copy)
   const heddle = await openApp({ ...scratch, env })
   const app = heddle.as(owner)
   const seconds = fixture.timeoutSeconds ?? config.agents.defaultTimeout
@@ -127,7 +127,7 @@ async function leftBy(app: App, { checks }: Fixture, answered: Answered, late: n
 }
 
 /** The user's settings, adapted to a temporary home. */
-function scratchConfig({ config, paths }: Measuring): Config {
+function scratchConfig({ config, paths }: AgentTest): Config {
   return {
     ...config,
     database: 'sqlite',
@@ -142,7 +142,7 @@ function scratchConfig({ config, paths }: Measuring): Config {
 }
 
 /** Runs the commands of checks as agents run theirs; whether that is possible is found out when the first one comes. */
-function commandsIn({ config, clock, env, stopped }: Measuring, folder: string): Evidence['run'] {
+function commandsIn({ config, clock, env, stopped }: AgentTest, folder: string): Evidence['run'] {
   const { memoryMB, processes } = config.tools.exec
   const confines = { network: false, processes, memoryBytes: memoryMB * 2 ** 20 }
   const self = { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 }

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentDirectory } from '../agents/agent-directory.ts'
 import { type Agents, agentsOf } from '../agents/agents.ts'
-import { noteWorkFolders, workFolderRecorder, workFoldersIn } from '../agents/work-folders.ts'
+import { recordWorkFolders, workFolderRecorder, workFoldersIn } from '../agents/work-folders.ts'
 import type { AgentNames } from '../config/check.ts'
 import { type Config, expandFolder } from '../config/config.ts'
 import { rehearsal } from '../config/schema.ts'
@@ -17,7 +17,7 @@ export { agentName } from '../agents/agent-name.ts'
 export { agentTemplate } from '../agents/agent-template.ts'
 export type { Agents } from '../agents/agents.ts'
 
-export interface AgentsHere {
+export interface HomeAgentsSettings {
   paths: Pick<HomePaths, 'home' | 'skills'>
   config: Pick<Config, 'skills'> & { models: Readonly<Record<string, unknown>> }
   clock: Pick<Clock, 'now'>
@@ -28,7 +28,7 @@ export interface AgentsHere {
 }
 
 /** The agents of a home: the owner's own, those of the directories that the configuration names, and ours. */
-export function openAgents({ paths, config, clock, tools = [], models = [] }: AgentsHere): Agents {
+export function openAgents({ paths, config, clock, tools = [], models = [] }: HomeAgentsSettings): Agents {
   const directories: AgentDirectory[] = [
     { path: paths.skills, source: 'home' },
     { path: join(paths.home, 'agents'), source: 'home' },
@@ -74,7 +74,7 @@ function oncePerTurn<A extends (string | undefined)[], R>(call: (...args: A) => 
   }
 }
 
-interface AgentSettings extends Pick<AgentsHere, 'paths' | 'config'> {
+interface AgentSettings extends Pick<HomeAgentsSettings, 'paths' | 'config'> {
   tools?: readonly { name: string }[]
   models?: readonly { name: string }[]
 }
@@ -90,7 +90,7 @@ export function agentNamesFor({
   folder,
   clock,
   userHome,
-}: Pick<AgentsHere, 'paths' | 'clock'> & { folder: string; userHome: string }): AgentNames {
+}: Pick<HomeAgentsSettings, 'paths' | 'clock'> & { folder: string; userHome: string }): AgentNames {
   return ({ skills, models: { allow: _, ...models } }) => {
     const config = { skills: skills.map((each) => expandFolder(each, userHome)), models }
     return answeringNames(openAgents({ paths, config, clock }), folder)
@@ -98,7 +98,10 @@ export function agentNamesFor({
 }
 
 /** Agents of any directories, as if the owner had named them; nothing becomes trusted by that. */
-export function agentsInDirectories(directories: readonly string[], { paths, config, clock }: AgentsHere): Agents {
+export function agentsInDirectories(
+  directories: readonly string[],
+  { paths, config, clock }: HomeAgentsSettings,
+): Agents {
   return agentsOf({
     directories: directories.map((path) => ({ path, source: 'config', mustExist: true })),
     ...filesOf(paths),
@@ -107,23 +110,26 @@ export function agentsInDirectories(directories: readonly string[], { paths, con
   })
 }
 
-/** Notes folders before agents work in them: from then on an agent's file that lies there needs trust everywhere. */
-export function noteFolders({ home }: Pick<HomePaths, 'home'>, folders: readonly string[]): void {
-  noteWorkFolders(workFoldersFile(home), folders)
+/** Records folders before agents work in them: from then on an agent's file that lies there needs trust everywhere. */
+export function recordFolders({ home }: Pick<HomePaths, 'home'>, folders: readonly string[]): void {
+  recordWorkFolders(workFoldersFile(home), folders)
 }
 
-/** Notes folders one by one, as `noteFolders` does. */
-export function folderNotes({ home }: Pick<HomePaths, 'home'>, clock: AgentsHere['clock']): (folder: string) => void {
+/** Records folders one by one, as `recordFolders` does. */
+export function folderRecorder(
+  { home }: Pick<HomePaths, 'home'>,
+  clock: HomeAgentsSettings['clock'],
+): (folder: string) => void {
   return workFolderRecorder(workFoldersFile(home), clock)
 }
 
-/** Whether the folders of a home were ever noted; a home of an earlier version has sessions and no notes. */
-export function hasNotedFolders({ home }: Pick<HomePaths, 'home'>): boolean {
+/** Whether the folders of a home were ever recorded; a home of an earlier version has sessions and no records. */
+export function hasRecordedFolders({ home }: Pick<HomePaths, 'home'>): boolean {
   return existsSync(workFoldersFile(home))
 }
 
 /** Copies the trust of another home into a new one, and trusts one copied agent file there. */
-export function carryTrust({ home }: Pick<HomePaths, 'home'>, to: AgentsHere, copy: string): void {
+export function carryTrust({ home }: Pick<HomePaths, 'home'>, to: HomeAgentsSettings, copy: string): void {
   const [from, into] = [filesOf({ home }), filesOf(to.paths)]
   if (existsSync(from.trustFile)) copyFileSync(from.trustFile, into.trustFile)
   if (existsSync(from.workFoldersFile)) copyFileSync(from.workFoldersFile, into.workFoldersFile)
@@ -133,12 +139,12 @@ export function carryTrust({ home }: Pick<HomePaths, 'home'>, to: AgentsHere, co
 }
 
 /** Tells whether a run of this home could have written what lies at a real path. */
-export function isInWorkFolder(home: string, clock: AgentsHere['clock']): (realPath: string) => boolean {
+export function isInWorkFolder(home: string, clock: HomeAgentsSettings['clock']): (realPath: string) => boolean {
   const folders = workFoldersIn(workFoldersFile(home), clock)
   return (realPath) => folders().around(realPath) !== undefined
 }
 
-function modelNames({ models }: AgentsHere['config']): string[] {
+function modelNames({ models }: HomeAgentsSettings['config']): string[] {
   return [...Object.keys(models), rehearsal]
 }
 

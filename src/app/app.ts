@@ -31,7 +31,7 @@ import { sessionFolders } from '../store/rows/sessions.ts'
 import { systemTimezone } from '../system.ts'
 import { accessApp } from './access-app.ts'
 import { agentApp } from './agent-app.ts'
-import { folderNotes, noteFolders, openAppAgents } from './agents.ts'
+import { folderRecorder, openAppAgents, recordFolders } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
 import { accountApp } from './commands/account-app.ts'
@@ -52,7 +52,7 @@ import { ProcessWorker } from './process-worker.ts'
 import { profileApp } from './profile-app.ts'
 import { runApp } from './run-app.ts'
 import { searchApp } from './search-app.ts'
-import { openMeaning } from './semantic-search.ts'
+import { openSemanticSearch } from './semantic-search.ts'
 import { jobSenders } from './senders.ts'
 import { sessionApp } from './session-app.ts'
 import { identify, signIn, signOut } from './sign-in.ts'
@@ -84,7 +84,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     folders: await sessionFolders(rows),
     personas: await listPersonas(rows),
   }))
-  noteFolders(paths, folders)
+  recordFolders(paths, folders)
   const { clock, random } = context
   const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
@@ -93,9 +93,9 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const redact = redactor(knownSecrets(config))
   const mark = secretMarker(paths.secrets)
   const markSecrets = <T>(value: T) => redact(mark(value))
-  const embedding = openMeaning(config.memory, { store, clock, markSecrets })
+  const embedding = openSemanticSearch(config.memory, { store, clock, markSecrets })
   const newId = idSource(clock, random)
-  const runtime: Runtime = { store, clock, newId, markSecrets, ...(embedding && { meaning: embedding.meaning }) }
+  const runtime: Runtime = { store, clock, newId, markSecrets, ...(embedding && { semanticIndex: embedding.index }) }
   // Only a server is shared between homes.
   const home = store.dialect.name === 'postgres' ? await homeId(paths, newId) : ''
   const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home, home)) : undefined
@@ -122,7 +122,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     credentials: config.tools.exec.credentials,
   }
   for (const error of permissionErrors({ tools: config.tools, personas }, known.tools)) tell?.(error)
-  const noteFolder = folderNotes(paths, clock)
+  const recordFolder = folderRecorder(paths, clock)
   const own = { userHome: userHomeOf(settings.env), home: paths.home }
   const senders = jobSenders(config, { ...own, env: settings.env, clock })
   const timezone = () => config.cron.timezone ?? systemTimezone()
@@ -143,12 +143,12 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   }
   const appFor = (caller: Caller): Omit<App, keyof CommandApp> => ({
     ...sessionApp(runtime, known, caller),
-    ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
-    ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
+    ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, recordFolder, caller }),
+    ...runApp(engine, { agents, worker, defaults, known, recordFolder, caller }),
     ...agentApp(engine, agents, caller),
     ...accountApp(runtime, caller),
     ...planApp(engine, caller),
-    ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
+    ...jobApp(engine, { agents, senders, timezone, recordFolder, caller }),
     ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, worker, caller),
     ...searchApp({ store, protect, index, hide: redact }, caller),
@@ -174,7 +174,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     shownTo: (principal, events) => audience.shownTo(principal, events),
     mayHear: (principal, runId) => audience.mayHear(principal, runId),
     async close() {
-      runtime.meaning?.close()
+      runtime.semanticIndex?.close()
       await store.close()
     },
   }

@@ -6,7 +6,7 @@ import type { Worker } from '../engine/run/worker/worker.ts'
 import type { Engine } from '../engine/runtime.ts'
 import type { SearchIndex } from '../engine/search/search-index.ts'
 import type { FileIndex } from '../memory/index-files.ts'
-import type { AppMeaning } from './semantic-search.ts'
+import type { AppSemanticSearch } from './semantic-search.ts'
 
 /** Background jobs of a process. */
 interface BackgroundJobs {
@@ -32,7 +32,7 @@ export function startBackgroundJobs(
     memory: Config['memory']
     files: FileIndex | undefined
     search: SearchIndex
-    embedding: AppMeaning | undefined
+    embedding: AppSemanticSearch | undefined
     /** The session this process works for; only sessions of its folder get narratives. */
     only: Session | undefined
     onError(error: unknown): void

@@ -31,13 +31,13 @@ interface JobAppContext {
   senders: JobSenders
   /** Time zone of jobs that name none. */
   timezone(): string
-  noteFolder(folder: string): void
+  recordFolder(folder: string): void
   caller: Caller
 }
 
 export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
   const { store, clock } = engine
-  const { caller, noteFolder } = context
+  const { caller, recordFolder } = context
   const spoken = () => ({ now: clock.now(), timezone: context.timezone() })
   const author = async () => ({
     principal: caller.text,
@@ -58,7 +58,7 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
     },
     async addJob(folder, settings) {
       const draft = await checkDraft(engine, context, { ...readNewJob(settings, spoken()), folder })
-      noteFolder(folder)
+      recordFolder(folder)
       const by = await author()
       return viewJob(await store.write('job', (tx) => addJob(tx, draft, by, clock.now())))
     },

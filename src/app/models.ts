@@ -109,18 +109,18 @@ interface TrialContext {
 }
 
 /** Tries a configured model out: text, stream, tool call, window. */
-export function tryNamed(name: string, named: NamedModel, context: TrialContext): Promise<Trial> {
+export function testNamedModel(name: string, named: NamedModel, context: TrialContext): Promise<Trial> {
   const { clock, signal } = context
   return tryModel(modelOnTrial(name, named, context), clock, { windowTokens: trialTokens(named), signal })
 }
 
 /** Only whether it answers at all, for a few tokens; throws why not. */
-export function tryAnswer(name: string, named: NamedModel, context: TrialContext): Promise<void> {
+export function testModelAnswer(name: string, named: NamedModel, context: TrialContext): Promise<void> {
   return sayOneWord(modelOnTrial(name, named, context), context.signal)
 }
 
 /** Only whether it reads what it is sent; says how much that was, or throws why not. */
-export function tryWindow(name: string, named: NamedModel, context: TrialContext): Promise<string> {
+export function testModelWindow(name: string, named: NamedModel, context: TrialContext): Promise<string> {
   return checkContextWindow(
     createAsk(modelOnTrial(name, named, context), context.signal, () => undefined),
     trialTokens(named),

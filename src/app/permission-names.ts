@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Config } from '../config/config.ts'
-import { quoted } from '../config/redact.ts'
+import { quoteValue } from '../config/redact.ts'
 import { UsageError } from '../domain/errors.ts'
 import { modelSettings, type Permissions, type Persona, permissions as permissionsSchema } from '../domain/persona.ts'
 import { nearest } from '../domain/text/nearest.ts'
@@ -57,7 +57,7 @@ export function assertModelKnown(model: string, known: Pick<PermissionNames, 'mo
   if (known.models.includes(model)) return
   const close = nearest(model, known.models)
   const remedy = close ? `did you mean ${close}?` : 'heddle models lists them'
-  throw new UsageError(`there is no model ${quoted(model)}`, remedy, 'model_unknown')
+  throw new UsageError(`there is no model ${quoteValue(model)}`, remedy, 'model_unknown')
 }
 
 /** Throws if permissions name a tool or credential that does not exist, or a limit that is none. */
@@ -67,14 +67,14 @@ export function assertPermissions(given: Permissions, known: PermissionNames): v
   const permissions = checked.data
   const [unknown] = unknownTools(permissions.tools, known.tools)
   if (unknown) {
-    const message = `${unknown.list} names the tool ${quoted(unknown.name)}, which does not exist`
+    const message = `${unknown.list} names the tool ${quoteValue(unknown.name)}, which does not exist`
     throw new UsageError(message, unknownToolHint(unknown), 'tool_unknown')
   }
   const missing = permissions.credentials?.find((name) => !known.credentials.includes(name))
   if (missing === undefined) return
   const listed = known.credentials.length > 0 ? `it lists ${known.credentials.join(', ')}` : 'it lists none'
   throw new UsageError(
-    `there is no credential ${quoted(missing)}: tools.exec.credentials in heddle.yaml says which there are, and ${listed}`,
+    `there is no credential ${quoteValue(missing)}: tools.exec.credentials in heddle.yaml says which there are, and ${listed}`,
     'add it there first: heddle config edit',
     'credential_unknown',
   )
@@ -83,10 +83,10 @@ export function assertPermissions(given: Permissions, known: PermissionNames): v
 /** The first thing that is wrong, with the field's name. */
 function badField(of: string, { issues: [first] }: z.ZodError): UsageError {
   const field = [of, ...(first?.path ?? [])].join('.')
-  const names = first?.code === 'unrecognized_keys' ? ` (${first.keys.map((key) => quoted(key)).join(', ')})` : ''
+  const names = first?.code === 'unrecognized_keys' ? ` (${first.keys.map((key) => quoteValue(key)).join(', ')})` : ''
   return new UsageError(`${field}${names}: ${first?.message ?? 'not valid'}`, 'correct it', 'bad_persona')
 }
 
 function sentence(unknown: UnknownTool): string {
-  return `names the tool ${quoted(unknown.name)}, which does not exist: ${unknownToolHint(unknown)}`
+  return `names the tool ${quoteValue(unknown.name)}, which does not exist: ${unknownToolHint(unknown)}`
 }

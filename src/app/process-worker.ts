@@ -19,7 +19,7 @@ import type { AppAgents } from './agents.ts'
 import { startBackgroundJobs } from './background.ts'
 import { daemonLock } from './daemon-process.ts'
 import type { AppEngine } from './engine.ts'
-import type { AppMeaning } from './semantic-search.ts'
+import type { AppSemanticSearch } from './semantic-search.ts'
 
 /** Context of a worker besides the engine. */
 interface ProcessWorkerContext {
@@ -29,7 +29,7 @@ interface ProcessWorkerContext {
   agents: AppAgents
   files: FileIndex | undefined
   search: SearchIndex
-  embedding: AppMeaning | undefined
+  embedding: AppSemanticSearch | undefined
   senders: Senders
   tell?(text: string): void
 }

@@ -46,7 +46,7 @@ interface RunAppContext {
   /** Names that permissions can use. */
   known: PermissionNames
   /** Notes that runs may work in this folder. */
-  noteFolder(folder: string): void
+  recordFolder(folder: string): void
   caller: Caller
 }
 
@@ -90,7 +90,7 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp {
 /** Checks a question before anything is stored: an unknown agent, model or attachment is an error. */
 async function toSubmission(
   engine: AppEngine,
-  { agents, known, noteFolder, caller }: RunAppContext,
+  { agents, known, recordFolder, caller }: RunAppContext,
   folder: string,
   { session, content: text, from, persona, permissions, timeoutSeconds, dedupeKey, ...options }: Question,
 ): Promise<Submission> {
@@ -106,7 +106,7 @@ async function toSubmission(
   if (more.agent !== undefined) assertAgentUsable(more.agent, askable)
   for (const part of more.parts ?? []) assertPartSupported(part, model)
   if (permissions) assertPermissions(permissions, known)
-  noteFolder(folder)
+  recordFolder(folder)
   const attached = await labelOfAttachments(engine, folder, more.parts ?? [])
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
   return {

@@ -6,26 +6,26 @@ import type { Store } from '../store/store.ts'
 import { makeEmbedder } from './models.ts'
 
 /** Semantic search with the owner's embedder. */
-export interface AppMeaning {
-  meaning: SemanticIndex
+export interface AppSemanticSearch {
+  index: SemanticIndex
   /** Starts embedding memories; returns a stop function. */
   keepUp(onError: (error: unknown) => void): () => Promise<void>
 }
 
 /** Undefined without an embedder. */
-export function openMeaning(
+export function openSemanticSearch(
   { embedder: named }: Config['memory'],
   around: { store: Store; clock: Clock; markSecrets<T>(value: T): T },
-): AppMeaning | undefined {
+): AppSemanticSearch | undefined {
   if (!named) return undefined
   const embedder = makeEmbedder(named, around.clock)
-  const meaning = createSemanticIndex(embedder, around)
+  const index = createSemanticIndex(embedder, around)
   return {
-    meaning,
+    index,
     keepUp(onError) {
       const stopped = new AbortController()
       // Load vectors now, so that the first query does not wait for them.
-      void meaning.warmUp().catch(onError)
+      void index.warmUp().catch(onError)
       const embedding = embedMemories(embedder, around, { signal: stopped.signal, onError })
       return () => {
         stopped.abort()

@@ -24,17 +24,17 @@ interface TurnAppContext {
   /** The configured budget of a request. */
   budget: { usd: number; tokens: number; steps: number }
   /** Notes that runs may work in this folder. */
-  noteFolder(folder: string): void
+  recordFolder(folder: string): void
   caller: Caller
 }
 
 export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
-  const { agents, protect, budget, noteFolder, caller } = context
+  const { agents, protect, budget, recordFolder, caller } = context
   const { store, clock, markSecrets = (value) => value } = runtime
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
     async append(folder, { session, draft, parent, persona }) {
-      noteFolder(folder)
+      recordFolder(folder)
       const trust = await store.read((rows) => senderLabel(rows, caller.principal))
       const appended = await append(runtime, {
         folder,
@@ -50,7 +50,7 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     async fork(folder, { turn, label, persona, systemPrompt }) {
       if (systemPrompt !== undefined) await store.read((rows) => assertMayWritePrompt(rows, caller.principal))
       const { turnId } = await thread(folder, turn)
-      noteFolder(folder)
+      recordFolder(folder)
       const session = await fork(runtime, {
         folder,
         turnId,

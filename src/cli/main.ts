@@ -9,8 +9,8 @@ import { guardOptions, refuseOptionsOfParents } from './option-guard.ts'
 import { processIo } from './process-io.ts'
 import { refusalCode } from './refusal-code.ts'
 import { sourceStack } from './source-stack.ts'
-import { printable, wrapped } from './terminal/screen.ts'
-import { excessWords } from './unknown-command.ts'
+import { printable, wrapText } from './terminal/screen.ts'
+import { excessArguments } from './unknown-command.ts'
 
 /** Runs one command line and returns its exit code: 0 done, 1 failed, 2 usage error, 130 cancelled. */
 export async function main(argv: string[], env: NodeJS.ProcessEnv, io: CommandIo = processIo): Promise<number> {
@@ -122,7 +122,7 @@ function report(io: CommandIo, failure: unknown, json: boolean): number {
 function failurePage(io: CommandIo, { message, remedy }: HeddleError): string {
   const text = printable(`${message}\n  → ${remedy}`, { lines: true })
   const { isTTY, columns } = io.stderr
-  return `${isTTY ? wrapped(text, columns || 80, { words: true, hang: '    ' }).join('\n') : text}\n`
+  return `${isTTY ? wrapText(text, columns || 80, { words: true, hang: '    ' }).join('\n') : text}\n`
 }
 
 function failureJson({ code, message, remedy }: Pick<HeddleError, 'code' | 'message' | 'remedy'>): string {
@@ -133,7 +133,7 @@ function usageErrorFrom(error: CommanderError, program: Command, argv: readonly 
   // Commander reports this for a command that only has subcommands.
   if (error.code === 'commander.help')
     return new UsageError('a command is missing', 'see which there are with --help', 'missing_command')
-  if (error.code === 'commander.excessArguments') return excessWords(program, argv)
+  if (error.code === 'commander.excessArguments') return excessArguments(program, argv)
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
   const nearest = /Did you mean (.+)\?/.exec(suggestion ?? '')?.[1]
   return new UsageError(

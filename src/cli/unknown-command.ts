@@ -17,7 +17,7 @@ export function unknownCommand(word: string, group: Command, above = ''): UsageE
 }
 
 /** Error for excess arguments: an unknown subcommand, or words that the command does not take. */
-export function excessWords(program: Command, argv: readonly string[]): UsageError {
+export function excessArguments(program: Command, argv: readonly string[]): UsageError {
   let command = program
   let path = program.name()
   let words: readonly string[] = argv.filter((word) => !word.startsWith('-'))

@@ -1,5 +1,5 @@
 import { defineCommand } from './command.ts'
-import { factsBlock, said } from './outcome.ts'
+import { factsBlock, textOutcome } from './outcome.ts'
 
 /** Commands about the sender and the settings of this home. */
 export const accountCommands = [
@@ -35,7 +35,7 @@ export const accountCommands = [
     parse: (words) => words.word('key'),
     async run({ app }, key) {
       const { value } = await app.setting(key)
-      return said(`${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      return textOutcome(`${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     },
   }),
 ]

@@ -3,7 +3,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { type PinScope, pinScopes } from '../domain/profiles/pin.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { type ChatContext, defineCommand } from './command.ts'
-import { factsBlock, listed, said } from './outcome.ts'
+import { factsBlock, tableOutcome, textOutcome } from './outcome.ts'
 import type { Words } from './words.ts'
 
 const maxListed = 40
@@ -21,7 +21,7 @@ export const agentCommands = [
     async run(context) {
       const agents = await knownAgents(context)
       const left = agents.length - maxListed
-      return listed(agents.slice(0, maxListed), {
+      return tableOutcome(agents.slice(0, maxListed), {
         columns: {
           agent: ({ agentId }) => agentId,
           profile: ({ profileId }) => profileId,
@@ -72,9 +72,12 @@ export const agentCommands = [
     },
     async run({ app }, entry) {
       const { version } = await app.registerAgent(entry)
-      return said(`${entry.agentId} is registered with ${entry.profileId}; the registry is at version ${version}`, {
-        next: `/agents pin ${entry.agentId}`,
-      })
+      return textOutcome(
+        `${entry.agentId} is registered with ${entry.profileId}; the registry is at version ${version}`,
+        {
+          next: `/agents pin ${entry.agentId}`,
+        },
+      )
     },
   }),
   defineCommand({
@@ -86,7 +89,9 @@ export const agentCommands = [
     parse: agentIdIn,
     async run({ app }, agentId) {
       const { version } = await app.unregisterAgent(agentId)
-      return said(`${agentId} is not registered any more; the registry is at version ${version}`, { next: '/agents' })
+      return textOutcome(`${agentId} is not registered any more; the registry is at version ${version}`, {
+        next: '/agents',
+      })
     },
   }),
   defineCommand({
@@ -98,7 +103,9 @@ export const agentCommands = [
     parse: (words) => ({ scope: scopeIn(words), agentId: agentIdIn(words) }),
     async run({ app, folder, session }, { scope, agentId }) {
       const pin = await app.setPin(folder, { scope, agentId, ...(scope === 'session' && { session }) })
-      return said(`${agentId} (${pin.profileId}) is pinned for ${placeWords(scope, session)}`, { next: '/agents pins' })
+      return textOutcome(`${agentId} (${pin.profileId}) is pinned for ${placeWords(scope, session)}`, {
+        next: '/agents pins',
+      })
     },
   }),
   defineCommand({
@@ -111,7 +118,7 @@ export const agentCommands = [
     async run({ app, folder, session }, scope) {
       const { removed } = await app.removePin(folder, { scope, ...(scope === 'session' && { session }) })
       const place = placeWords(scope, session)
-      return said(removed ? `nothing is pinned for ${place} any more` : `nothing was pinned for ${place}`, {
+      return textOutcome(removed ? `nothing is pinned for ${place} any more` : `nothing was pinned for ${place}`, {
         next: '/agents pins',
       })
     },
@@ -125,7 +132,7 @@ export const agentCommands = [
     async run({ app, folder, session }) {
       const isNew = (await app.sessions({ folder, label: session })).rows.length === 0
       const { pins } = await app.pins(folder, isNew ? undefined : session)
-      const { blocks } = listed<PinView>(pins, {
+      const { blocks } = tableOutcome<PinView>(pins, {
         columns: {
           '': ({ effective }) => (effective ? '*' : ''),
           scope: ({ scope }) => scope,
@@ -147,7 +154,7 @@ export const agentCommands = [
     example: '/skills',
     action: 'agent.list',
     run: async ({ app, folder }) =>
-      listed(await app.agents(folder), {
+      tableOutcome(await app.agents(folder), {
         columns: { skill: ({ name }) => `@${name}`, for: ({ description }) => description },
         wide: 'for',
         empty: 'no skills here    heddle agents new',

@@ -4,7 +4,7 @@ import { minHashLength } from '../domain/approval.ts'
 import { UsageError } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import { defineCommand } from './command.ts'
-import { factsBlock, listed, said } from './outcome.ts'
+import { factsBlock, tableOutcome, textOutcome } from './outcome.ts'
 
 /** Characters of a hash that are shown. */
 const hashLength = 12
@@ -22,7 +22,7 @@ export const approvalCommands = [
       const open = await app.approvals()
       const [only] = open
       if (only && open.length === 1) return { blocks: approvalBlocks(only) }
-      return listed(open, {
+      return tableOutcome(open, {
         columns: {
           approval: ({ id }) => `approval:${id}`,
           agent: ({ agent }) => `@${agent}`,
@@ -56,9 +56,12 @@ export const approvalCommands = [
     },
     async run({ app }, { id, ...decision }) {
       const { runId } = await app.decide(`approval:${id}`, decision)
-      return said(decision.answer === 'tomorrow' ? `approval:${id} continues tomorrow` : `approval:${id} approved`, {
-        next: `/show run:${tail(runId)}`,
-      })
+      return textOutcome(
+        decision.answer === 'tomorrow' ? `approval:${id} continues tomorrow` : `approval:${id} approved`,
+        {
+          next: `/show run:${tail(runId)}`,
+        },
+      )
     },
   }),
   defineCommand({
@@ -70,7 +73,7 @@ export const approvalCommands = [
     parse: (words) => ({ id: words.number('approval'), reason: words.optionalText() }),
     async run({ app }, { id, reason }) {
       const { runId } = await app.decide(`approval:${id}`, { answer: 'no', ...(reason !== undefined && { reason }) })
-      return said(`approval:${id} denied`, { next: `/show run:${tail(runId)}` })
+      return textOutcome(`approval:${id} denied`, { next: `/show run:${tail(runId)}` })
     },
   }),
 ]

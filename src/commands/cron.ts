@@ -1,6 +1,6 @@
 import { tail } from '../domain/id.ts'
 import { defineCommand } from './command.ts'
-import { listed, said } from './outcome.ts'
+import { tableOutcome, textOutcome } from './outcome.ts'
 
 const maxListed = 20
 
@@ -12,7 +12,7 @@ export const cronCommands = [
     example: '/cron',
     action: 'job.list',
     run: async ({ app }) =>
-      listed(await app.jobs(), {
+      tableOutcome(await app.jobs(), {
         columns: {
           job: ({ id }) => id,
           name: ({ name }) => name,
@@ -33,8 +33,8 @@ export const cronCommands = [
     parse: (words) => words.number('job'),
     async run({ app }, id) {
       const { runId, outcome, reason } = await app.runJob(id)
-      if (outcome !== 'fired') return said(`job ${id} was not fired: ${reason ?? outcome}`)
-      return said(`job ${id} fires`, runId === undefined ? {} : { next: `/show run:${tail(runId)}` })
+      if (outcome !== 'fired') return textOutcome(`job ${id} was not fired: ${reason ?? outcome}`)
+      return textOutcome(`job ${id} fires`, runId === undefined ? {} : { next: `/show run:${tail(runId)}` })
     },
   }),
   defineCommand({
@@ -46,7 +46,7 @@ export const cronCommands = [
     parse: (words) => words.number('job'),
     async run({ app }, id) {
       const { nextAt } = await app.enableJob(id, true)
-      return said(`job ${id} is enabled${nextAt === null ? '' : `, next at ${nextAt}`}`)
+      return textOutcome(`job ${id} is enabled${nextAt === null ? '' : `, next at ${nextAt}`}`)
     },
   }),
   defineCommand({
@@ -58,7 +58,7 @@ export const cronCommands = [
     parse: (words) => words.number('job'),
     async run({ app }, id) {
       await app.enableJob(id, false)
-      return said(`job ${id} is disabled`, { next: `/cron enable ${id}` })
+      return textOutcome(`job ${id} is disabled`, { next: `/cron enable ${id}` })
     },
   }),
   defineCommand({
@@ -69,7 +69,7 @@ export const cronCommands = [
     action: 'job.list',
     parse: (words) => words.optionalNumber('job'),
     run: async ({ app }, job) =>
-      listed(await app.fires({ limit: maxListed, ...(job !== undefined && { job }) }), {
+      tableOutcome(await app.fires({ limit: maxListed, ...(job !== undefined && { job }) }), {
         columns: {
           job: ({ jobId }) => jobId,
           time: ({ scheduledAt }) => scheduledAt,

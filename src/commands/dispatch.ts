@@ -2,10 +2,10 @@ import type { CommandOutcome } from '../api/commands.ts'
 import type { Action } from '../domain/access/actions.ts'
 import { UsageError } from '../domain/errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
-import { visible } from '../domain/text/visible.ts'
+import { escapeInvisible } from '../domain/text/visible.ts'
 import type { ChatCommand, ChatContext } from './command.ts'
 import { registry } from './registry.ts'
-import { usageWords, Words } from './words.ts'
+import { formatUsage, Words } from './words.ts'
 
 /** Longest line that is looked at. */
 const maxLine = 100_000
@@ -67,10 +67,11 @@ const byName = new Map(registry.flatMap((command) => [command.name, ...command.a
 /** Invisible characters could make a command do something else than it seems to. */
 function assertVisible(line: string, command: ChatCommand): void {
   if (command.takesMessage) return
-  const hidden = [...line].find((letter) => letter === '\n' || letter === '\t' || visible(letter) !== letter)
+  const hidden = [...line].find((letter) => letter === '\n' || letter === '\t' || escapeInvisible(letter) !== letter)
   if (hidden === undefined) return
-  const shown = hidden === '\n' ? 'a line break' : hidden === '\t' ? 'a tab' : `the character ${visible(hidden)}`
-  throw new UsageError(`/${command.name} cannot have ${shown} in it`, usageWords(command), 'bad_command')
+  const shown =
+    hidden === '\n' ? 'a line break' : hidden === '\t' ? 'a tab' : `the character ${escapeInvisible(hidden)}`
+  throw new UsageError(`/${command.name} cannot have ${shown} in it`, formatUsage(command), 'bad_command')
 }
 
 function unknownCommand(name: string): UsageError {
@@ -78,7 +79,7 @@ function unknownCommand(name: string): UsageError {
   const meant = close === undefined ? undefined : byName.get(close)
   return new UsageError(
     `there is no /${name.slice(0, 40)}`,
-    meant ? `did you mean /${meant.name}? ${usageWords(meant)}` : 'write: /help    it lists the commands',
+    meant ? `did you mean /${meant.name}? ${formatUsage(meant)}` : 'write: /help    it lists the commands',
     'unknown_command',
   )
 }
@@ -89,7 +90,7 @@ function unknownSubcommand(name: string, word: string, group: readonly ChatComma
   const meant = group.find((each) => each.name === `${name} ${close}`)
   const message = word === '' ? `/${name} needs one more word` : `there is no /${name} ${word.slice(0, 40)}`
   const remedy = meant
-    ? `did you mean /${meant.name}? ${usageWords(meant)}`
+    ? `did you mean /${meant.name}? ${formatUsage(meant)}`
     : `write: /${name} [${names.join('|')}]    /help ${name}`
   return new UsageError(message, remedy, 'unknown_command')
 }

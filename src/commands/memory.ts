@@ -1,6 +1,6 @@
 import type { MemoryLine } from '../api/views/memory.ts'
 import { defineCommand } from './command.ts'
-import { listed, said } from './outcome.ts'
+import { tableOutcome, textOutcome } from './outcome.ts'
 
 const maxListed = 20
 
@@ -31,7 +31,7 @@ export const memoryCommands = [
     parse: (words) => words.text('statement'),
     async run({ app }, content) {
       const { memory, isMerged } = await app.remember({ content })
-      return said(isMerged ? `memory:${memory.id} says so already` : `memory:${memory.id} is stored`, {
+      return textOutcome(isMerged ? `memory:${memory.id} says so already` : `memory:${memory.id} is stored`, {
         next: `/memory forget ${memory.id}`,
       })
     },
@@ -50,13 +50,13 @@ export const memoryCommands = [
       const still = twin
         ? `\nsimilar, still there: ${near.map((each) => `memory:${each.id} ${each.content}`).join('; ')}`
         : ''
-      return said(`memory:${id} is forgotten${told}${still}`, twin && { next: `/memory forget ${twin.id}` })
+      return textOutcome(`memory:${id} is forgotten${told}${still}`, twin && { next: `/memory forget ${twin.id}` })
     },
   }),
 ]
 
 function listing(memories: readonly MemoryLine[]) {
-  return listed(memories, {
+  return tableOutcome(memories, {
     columns: {
       memory: ({ id }) => `memory:${id}`,
       says: ({ content, trusted }) => (trusted ? content : `(untrusted) ${content}`),

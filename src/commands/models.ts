@@ -2,7 +2,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { thinkingLevels } from '../domain/message.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { defineCommand } from './command.ts'
-import { listed, said } from './outcome.ts'
+import { tableOutcome, textOutcome } from './outcome.ts'
 
 /** Commands about the models of this chat. */
 export const modelCommands = [
@@ -13,7 +13,7 @@ export const modelCommands = [
     example: '/models',
     action: 'model.list',
     run: async ({ app, model }) =>
-      listed(await app.models(), {
+      tableOutcome(await app.models(), {
         columns: {
           '': ({ name, isDefault }) => ((model === undefined ? isDefault : name === model) ? '*' : ''),
           name: ({ name }) => name,
@@ -43,7 +43,7 @@ export const modelCommands = [
       const others = all
         .filter((each) => each.name !== now && each.isAllowed && each.provider !== 'script')
         .map((each) => `/model ${each.name}`)
-      return said(`${now} answers`, {
+      return textOutcome(`${now} answers`, {
         ...(name !== undefined && { voice: { model: name } }),
         ...(others.length > 0 && { next: others.slice(0, 5).join('    ') }),
       })
@@ -57,7 +57,7 @@ export const modelCommands = [
     action: 'command.list',
     parse: (words) => words.optionalChoice(thinkingLevels, 'thinking level'),
     run: async ({ thinking }, level) =>
-      said(`thinking: ${level ?? thinking ?? 'model default'}`, {
+      textOutcome(`thinking: ${level ?? thinking ?? 'model default'}`, {
         ...(level !== undefined && { voice: { thinking: level } }),
         next: '/think low',
       }),

@@ -1,16 +1,16 @@
 import type { CommandOutcome, OutcomeBlock, OutcomeCell } from '../api/commands.ts'
 
 /** An outcome that is one text. */
-export function said(text: string, more: Omit<CommandOutcome, 'blocks'> = {}): CommandOutcome {
+export function textOutcome(text: string, more: Omit<CommandOutcome, 'blocks'> = {}): CommandOutcome {
   return { blocks: [{ kind: 'text', text }], ...more }
 }
 
 /** A list as a table; `empty` says what fills it. */
-export function listed<Row>(
+export function tableOutcome<Row>(
   rows: readonly Row[],
   { columns, wide, empty, next }: { columns: Columns<Row>; wide: string; empty: string; next?: string },
 ): CommandOutcome {
-  if (rows.length === 0) return said(empty)
+  if (rows.length === 0) return textOutcome(empty)
   const names = Object.keys(columns)
   const cells = rows.map((row) => names.map((name) => columns[name]?.(row) ?? null))
   return { blocks: [{ kind: 'table', columns: names, rows: cells, wide }], ...(next !== undefined && { next }) }

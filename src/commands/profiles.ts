@@ -1,6 +1,6 @@
 import type { ProfileView } from '../api/profiles.ts'
 import { defineCommand } from './command.ts'
-import { factsBlock, listed } from './outcome.ts'
+import { factsBlock, tableOutcome } from './outcome.ts'
 
 export const profileCommands = [
   defineCommand({
@@ -10,7 +10,7 @@ export const profileCommands = [
     example: '/profiles',
     action: 'profile.read',
     run: async ({ app }) =>
-      listed(await app.profiles(), {
+      tableOutcome(await app.profiles(), {
         columns: { profile: ({ id }) => id, version: ({ version }) => version, limits: describeLimits },
         wide: 'limits',
         empty: 'no profiles yet    heddle profiles set profile:ID --file FILE',

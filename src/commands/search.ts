@@ -2,7 +2,7 @@ import type { FoundText } from '../api/search.ts'
 import { tail } from '../domain/id.ts'
 import { shortLabel } from '../domain/session.ts'
 import { defineCommand } from './command.ts'
-import { listed } from './outcome.ts'
+import { tableOutcome } from './outcome.ts'
 
 const maxFound = 10
 
@@ -20,7 +20,7 @@ export const searchCommands = [
     async run({ app, folder }, query) {
       const { rows } = await app.search(folder, { query, limit: maxFound })
       const [best] = rows
-      return listed(rows, {
+      return tableOutcome(rows, {
         columns: {
           ref: shortReference,
           passage: fromFirstMark,

@@ -6,10 +6,10 @@ import { checkLabel, checkUserLabel } from '../domain/session.ts'
 import { countNoun } from '../domain/text/count-noun.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { type ChatContext, defineCommand } from './command.ts'
-import { listed, said } from './outcome.ts'
+import { tableOutcome, textOutcome } from './outcome.ts'
 
 /** Conversations of the user: not archived, and not an agent's own session. */
-export const talks = { kind: 'person', archived: false } as const
+export const userSessions = { kind: 'person', archived: false } as const
 
 /** Sessions that /sessions lists, and that a mistyped label is compared with: the last used ones. */
 const [maxListed, maxCompared] = [30, 100]
@@ -23,9 +23,9 @@ export const sessionCommands = [
     action: 'session.list',
     aliases: ['session'],
     async run({ app, folder, session }) {
-      const { rows } = await app.sessions({ folder, limit: maxListed, ...talks })
+      const { rows } = await app.sessions({ folder, limit: maxListed, ...userSessions })
       const other = rows.find(({ label }) => label !== session)
-      return listed(rows, {
+      return tableOutcome(rows, {
         columns: {
           '': ({ label }) => (label === session ? '*' : ''),
           session: ({ label }) => label,
@@ -47,8 +47,8 @@ export const sessionCommands = [
     parse: (words) => words.word('label'),
     async run(context, label) {
       const { label: session, depth } = await findChatSession(context, label)
-      if (session === context.session) return said(`you are in ${session}`, { next: '/sessions' })
-      return said(`session ${session} has ${countNoun(depth, 'turn')}`, {
+      if (session === context.session) return textOutcome(`you are in ${session}`, { next: '/sessions' })
+      return textOutcome(`session ${session} has ${countNoun(depth, 'turn')}`, {
         go: { session, isNew: false },
         next: wayBack(context),
       })
@@ -63,7 +63,7 @@ export const sessionCommands = [
     parse: (words) => words.optionalWord(),
     async run(context, label) {
       const session = await freshLabel(context.app, context.folder, label)
-      return said(`session ${session} starts with your next message`, {
+      return textOutcome(`session ${session} starts with your next message`, {
         go: { session, isNew: true },
         next: wayBack(context),
       })
@@ -79,7 +79,7 @@ export const sessionCommands = [
     async run(context, { turn, label }) {
       const from = { turn: turn ?? context.session, ...(label !== undefined && { label }) }
       const { session, headTurnId } = await context.app.fork(context.folder, from)
-      return said(`session ${session} starts at turn:${tail(headTurnId)}`, {
+      return textOutcome(`session ${session} starts at turn:${tail(headTurnId)}`, {
         go: { session, isNew: false },
         next: wayBack(context),
       })
@@ -92,9 +92,9 @@ function wayBack({ session }: ChatContext): string {
 }
 
 async function findChatSession({ app, folder }: ChatContext, label: string): Promise<SessionView> {
-  const [found] = (await app.sessions({ folder, label: label.normalize('NFC'), ...talks })).rows
+  const [found] = (await app.sessions({ folder, label: label.normalize('NFC'), ...userSessions })).rows
   if (found) return found
-  const { rows: others } = await app.sessions({ folder, limit: maxCompared, ...talks })
+  const { rows: others } = await app.sessions({ folder, limit: maxCompared, ...userSessions })
   const close = nearest(
     label,
     others.map((session) => session.label),

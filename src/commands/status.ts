@@ -1,9 +1,9 @@
 import type { StatusView } from '../api/views/status.ts'
 import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
-import { lastWords } from './last-words.ts'
+import { findLastUserMessage } from './last-user-message.ts'
 import { factsBlock } from './outcome.ts'
-import { talks } from './sessions.ts'
+import { userSessions } from './sessions.ts'
 
 export const statusCommands = [
   defineCommand({
@@ -15,8 +15,8 @@ export const statusCommands = [
     async run({ app, folder, session, model, now }) {
       // No news: /log has them, and a busy day is long to read.
       const view = await app.status(folder, now)
-      const [found] = (await app.sessions({ folder, label: session, ...talks })).rows
-      const last = found?.headTurnId ? await lastWords(app, folder, session) : undefined
+      const [found] = (await app.sessions({ folder, label: session, ...userSessions })).rows
+      const last = found?.headTurnId ? await findLastUserMessage(app, folder, session) : undefined
       const [first] = view.needsYou
       const { running, queued } = view
       return {

@@ -1,7 +1,7 @@
 import { tail } from '../domain/id.ts'
 import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
-import { listed, said } from './outcome.ts'
+import { tableOutcome, textOutcome } from './outcome.ts'
 
 /** Commands about the turn under way and the chat itself. */
 export const talkCommands = [
@@ -19,13 +19,13 @@ export const talkCommands = [
       const shown = topic === undefined ? all.filter(({ name }) => !hasGroup(name, all)) : asked
       const [only] = shown
       if (topic !== undefined && shown.length === 1 && only)
-        return said(`${only.usage}    ${only.summary}`, { next: only.example })
+        return textOutcome(`${only.usage}    ${only.summary}`, { next: only.example })
       // The usage of a command is long: beside it, a line would have no room for what it does.
       if (topic !== undefined && shown.length > 1)
-        return said(shown.map(({ usage, summary }) => `${usage}\n  ${summary}`).join('\n'), {
+        return textOutcome(shown.map(({ usage, summary }) => `${usage}\n  ${summary}`).join('\n'), {
           next: `/help ${shown.at(-1)?.name}    explains one, with an example`,
         })
-      return listed(shown, {
+      return tableOutcome(shown, {
         columns: {
           command: ({ name }) => `/${name}`,
           does: ({ summary }) => summary,
@@ -58,10 +58,12 @@ export const talkCommands = [
     async run({ app, folder, session }) {
       const { rows } = await app.runs({ folder, requestsOf: session })
       const roots = [...new Set(rows.map(({ rootRunId }) => rootRunId))]
-      if (roots.length === 0) return said('nothing is running')
+      if (roots.length === 0) return textOutcome('nothing is running')
       for (const root of roots) await app.cancel(`run:${root}`, 'stopped by /stop')
       const names = roots.map((root) => `run:${tail(root)}`).join(', ')
-      return said(`stopping ${names}${rows.length > roots.length ? `, ${countNoun(rows.length, 'run')} in all` : ''}`)
+      return textOutcome(
+        `stopping ${names}${rows.length > roots.length ? `, ${countNoun(rows.length, 'run')} in all` : ''}`,
+      )
     },
   }),
   defineCommand({

@@ -4,8 +4,8 @@ import { tail } from '../domain/id.ts'
 import { minTurnsToCompact } from '../domain/run-options.ts'
 import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
-import { factsBlock, listed, said } from './outcome.ts'
-import { shownBlocks } from './shown.ts'
+import { factsBlock, tableOutcome, textOutcome } from './outcome.ts'
+import { blocksFor } from './show-blocks.ts'
 
 const maxTurns = 20
 
@@ -21,7 +21,7 @@ export const turnCommands = [
     async run({ app, folder, session }, of) {
       const isNew = of === undefined && (await app.sessions({ folder, label: session })).rows.length === 0
       const turns = isNew ? [] : await app.log(folder, { of: of ?? session, limit: maxTurns })
-      return listed(turns, {
+      return tableOutcome(turns, {
         columns: {
           turn: ({ id }) => `turn:${tail(id)}`,
           status: ({ status, type }) => (type === 'compaction' ? type : status),
@@ -41,7 +41,7 @@ export const turnCommands = [
     example: '/show turn:4c1e07',
     action: 'turn.read',
     parse: (words) => words.word('reference'),
-    run: async ({ app, folder }, reference) => ({ blocks: shownBlocks(await app.show(folder, reference)) }),
+    run: async ({ app, folder }, reference) => ({ blocks: blocksFor(await app.show(folder, reference)) }),
   }),
   defineCommand({
     name: 'why',
@@ -77,11 +77,14 @@ export const turnCommands = [
       const turns = isNew ? [] : await app.context(folder, session)
       const covered = turns.find(({ type }) => type === 'compaction')?.depth ?? 0
       const fresh = turns.filter(({ depth }) => depth > covered)
-      if (fresh.length < minTurnsToCompact) return said('there is nothing to summarise yet', { next: '/log' })
+      if (fresh.length < minTurnsToCompact) return textOutcome('there is nothing to summarise yet', { next: '/log' })
       const tokens = turns.reduce((sum, each) => sum + each.tokens, 0)
-      return said(`your next message begins with a summary of ${countNoun(turns.length, 'turn')}, ${tokens} tokens`, {
-        voice: { compact: true },
-      })
+      return textOutcome(
+        `your next message begins with a summary of ${countNoun(turns.length, 'turn')}, ${tokens} tokens`,
+        {
+          voice: { compact: true },
+        },
+      )
     },
   }),
   defineCommand({
@@ -93,7 +96,10 @@ export const turnCommands = [
     parse: (words) => ({ isDry: words.flags(['--dry-run']).size > 0, run: words.word('run') }),
     async run({ app, folder }, { run, isDry }) {
       const report = await app.undo(run, { dryRun: isDry })
-      return said(undoWords(report, folder, isDry), isDry && report.restored.length > 0 ? { next: `/undo ${run}` } : {})
+      return textOutcome(
+        undoWords(report, folder, isDry),
+        isDry && report.restored.length > 0 ? { next: `/undo ${run}` } : {},
+      )
     },
   }),
 ]
@@ -113,7 +119,7 @@ function whyOutcome({ chain, notes }: WhyView) {
     ...chain.map((link) => ({ how: link.how, what: referenceOf(link), title: link.title, at: link.at })),
     ...notes.map(({ topic, text, at, ref = '' }) => ({ how: topic, what: ref, title: text, at })),
   ]
-  return listed(rows, {
+  return tableOutcome(rows, {
     columns: {
       how: ({ how }) => how,
       what: ({ what }) => what,

@@ -100,11 +100,11 @@ export class Words {
   }
 
   #refuse(message: string): never {
-    throw new UsageError(message, usageWords(this.#command), 'bad_command')
+    throw new UsageError(message, formatUsage(this.#command), 'bad_command')
   }
 }
 
 /** How a command is written, with an example where that says more. */
-export function usageWords({ usage, example }: Pick<ChatCommandView, 'usage' | 'example'>): string {
+export function formatUsage({ usage, example }: Pick<ChatCommandView, 'usage' | 'example'>): string {
   return usage === example ? `write: ${usage}` : `write: ${usage}    such as: ${example}`
 }

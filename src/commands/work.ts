@@ -3,7 +3,7 @@ import { tail } from '../domain/id.ts'
 import { type TaskStatus, taskStatuses } from '../domain/plan.ts'
 import { shortLabel } from '../domain/session.ts'
 import { defineCommand } from './command.ts'
-import { listed } from './outcome.ts'
+import { tableOutcome } from './outcome.ts'
 
 const maxListed = 30
 
@@ -17,7 +17,7 @@ export const workCommands = [
     action: 'run.list',
     parse: (words) => words.flags(['--all']).size > 0,
     run: async ({ app }, isAll) =>
-      listed((await app.runs({ all: isAll, limit: maxListed })).rows, {
+      tableOutcome((await app.runs({ all: isAll, limit: maxListed })).rows, {
         columns: {
           run: ({ id, depth }) => `${'  '.repeat(Math.min(depth, 3))}run:${tail(id)}`,
           state: ({ state, waitingFor }) => (waitingFor === undefined ? state : `${state} for ${waitingFor}`),
@@ -38,7 +38,7 @@ export const workCommands = [
     action: 'plan.list',
     async run({ app, folder }) {
       const plans = (await app.plans({ folder })).slice(0, maxListed)
-      return listed(plans, {
+      return tableOutcome(plans, {
         columns: {
           plan: ({ id }) => `plan:${id}`,
           status: ({ status }) => status,
@@ -68,7 +68,7 @@ export const workCommands = [
       return { ...(plan !== undefined && !isStatus && { plan }), ...(status && { status }) }
     },
     run: async ({ app }, filter) =>
-      listed((await app.tasks(filter)).slice(-maxListed), {
+      tableOutcome((await app.tasks(filter)).slice(-maxListed), {
         columns: {
           task: ({ id }) => `task:${id}`,
           plan: ({ planId }) => `plan:${planId}`,
@@ -89,7 +89,7 @@ export const workCommands = [
     parse: (words) => words.optionalChoice(spendingKeys, 'key') ?? 'model',
     async run({ app }, by) {
       const { rows, total } = await app.usage(by, { limit: maxListed })
-      return listed([...rows, ...(rows.length > 1 ? [{ ...total, key: 'total' }] : [])], {
+      return tableOutcome([...rows, ...(rows.length > 1 ? [{ ...total, key: 'total' }] : [])], {
         columns: {
           [by]: ({ key }) => shortLabel(key),
           in: ({ inputTokens, estimatedInputTokens }) => inputTokens + estimatedInputTokens,

@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { nearest } from '../domain/text/nearest.ts'
 import { unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
 import { type Env, type InterpolatedConfig, interpolate, isModelKey, type Secrets } from './interpolate.ts'
-import { type ConfigPath, dotted } from './path.ts'
+import { type ConfigPath, formatPath } from './path.ts'
 import type { ConfigProblem } from './problem.ts'
-import { isSecretName, quoted, redact } from './redact.ts'
+import { isSecretName, quoteValue, redact } from './redact.ts'
 import { configSchema, keysAt, modelName, rehearsal, type Settings } from './schema.ts'
 import { type ParsedYaml, parseYaml } from './yaml.ts'
 
@@ -57,7 +57,7 @@ export function checkConfig(
   }
 
   const parsed = configSchema.safeParse(references.value)
-  const open = new Set([...references.missing, ...references.problems].map(({ path }) => redact(dotted(path))))
+  const open = new Set([...references.missing, ...references.problems].map(({ path }) => redact(formatPath(path))))
   const rules = (parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, yaml, report))
   problems.push(...rules.filter(({ path }) => !open.has(path)), ...brokenLinks(references.value, yaml, report))
   if (parsed.success && agentNames) problems.push(...unknownDefault(parsed.data, agentNames(parsed.data), yaml, report))
@@ -72,7 +72,7 @@ function linesOf({ value, lineOf }: ParsedYaml): [string, number][] {
   const below = (inner: unknown, path: ConfigPath): [string, number][] => {
     // A key without a value leaves the default.
     if (inner === null || inner === undefined) return []
-    if (typeof inner !== 'object' || Array.isArray(inner)) return [[dotted(path), lineOf(path)]]
+    if (typeof inner !== 'object' || Array.isArray(inner)) return [[formatPath(path), lineOf(path)]]
     return Object.entries(inner).flatMap(([key, each]) => below(each, [...path, key]))
   }
   return below(value, [])
@@ -98,7 +98,7 @@ type Report = (path: ConfigPath, message: string, remedy: string) => ConfigProbl
 function problemReporter(yaml: ParsedYaml): Report {
   return (path, message, remedy) => {
     const line = yaml.lineOf(path)
-    const shown = redact(dotted(path))
+    const shown = redact(formatPath(path))
     return { line, path: shown, message: `${shown ? `\`${shown}\`` : 'the file'} at line ${line} ${message}`, remedy }
   }
 }
@@ -119,10 +119,10 @@ function sentencesOf(issue: z.core.$ZodIssue, yaml: ParsedYaml, report: Report):
 
 function unknownKey(path: ConfigPath, yaml: ParsedYaml): ConfigProblem {
   const line = yaml.lineOf(path)
-  const shown = redact(dotted(path))
+  const shown = redact(formatPath(path))
   const known = keysAt(path.slice(0, -1))
   const guess = nearest(String(path.at(-1)), known)
-  const suggestion = guess && redact(dotted([...path.slice(0, -1), guess]))
+  const suggestion = guess && redact(formatPath([...path.slice(0, -1), guess]))
   const hint = suggestion ? `did you mean \`${suggestion}\`?` : `known here: ${known.join(', ')}`
   const remedy = guess ? `write \`${guess}\`` : 'remove the line'
   return { line, path: shown, message: `unknown key \`${shown}\` at line ${line}: ${hint}`, remedy }
@@ -146,7 +146,7 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, report: Report): ConfigP
     const guess = nearest(name, Object.keys(models))
     const hint = guess ? `did you mean \`${redact(guess)}\`?` : 'no model of that name is in `models`'
     // Quoted as written: the variable behind a reference may hold a key.
-    const written = quoted(String(valueAt(yaml.value, path)))
+    const written = quoteValue(String(valueAt(yaml.value, path)))
     problems.push(report(path, `names the model ${written}: ${hint}`, 'add it to `models`, or name one that is there'))
   }
   for (const path of modelPaths) link(path, valueAt(config, path))
@@ -182,7 +182,7 @@ function unknownDefault(
   const path = ['agent', 'default']
   const guess = nearest(name, known)
   const hint = guess ? `did you mean \`@${guess}\`?` : 'no agent of that name can be given work here'
-  const written = quoted(String(valueAt(yaml.value, path)))
+  const written = quoteValue(String(valueAt(yaml.value, path)))
   return [report(path, `names the agent ${written}: ${hint}`, 'name one that `heddle agents` lists')]
 }
 
@@ -194,7 +194,7 @@ function wrongTools({ tools }: Settings, yaml: ParsedYaml, report: Report): Conf
   ]
   return lists.map(({ unknown, below }) => {
     const path = [...below, unknown.list, unknown.at]
-    const written = quoted(String(valueAt(yaml.value, path) ?? ''))
+    const written = quoteValue(String(valueAt(yaml.value, path) ?? ''))
     const hint = unknownToolHint(unknown)
     return report(path, `names the tool ${written}, which does not exist: ${hint}`, 'correct or remove the name')
   })
@@ -210,7 +210,7 @@ function describeValue(value: unknown, path: ConfigPath): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a section'
   if (isSecretName(String(path.at(-1)))) return `a ${typeof value === 'string' ? 'text' : typeof value}`
-  return typeof value === 'string' ? quoted(value) : String(value)
+  return typeof value === 'string' ? quoteValue(value) : String(value)
 }
 
 /** The value at a path of plain data; undefined if there is none. */

@@ -7,7 +7,7 @@ import type { ShareMode } from '../domain/subagent.ts'
 import { type CheckedConfig, checkConfig, joinNames, type NameChecks, remedyFor, secretRemedy } from './check.ts'
 import type { Env, Secrets } from './interpolate.ts'
 import { ApiKey } from './key.ts'
-import { type ConfigPath, dotted } from './path.ts'
+import { type ConfigPath, formatPath } from './path.ts'
 import { ConfigInvalid, type ConfigProblem } from './problem.ts'
 import { redact } from './redact.ts'
 import type { durabilities, planGates, providers, routings, Settings, sandboxes, schedulings } from './schema.ts'
@@ -280,9 +280,9 @@ function embedderOf(
 }
 
 function keyOf(at: ConfigPath, who: string, value: string, { references }: CheckedConfig, secrets: Secrets): ApiKey {
-  const path = dotted(at)
-  const missing = references.missing.find((found) => dotted(found.path) === path)?.names
-  const secret = references.secrets.find((found) => dotted(found.path) === path)?.name
+  const path = formatPath(at)
+  const missing = references.missing.find((found) => formatPath(found.path) === path)?.names
+  const secret = references.secrets.find((found) => formatPath(found.path) === path)?.name
   const written = references.written.get(path) ?? value
   if (missing) {
     const message = `the ${who} has no key: ${joinNames(missing)} is not set`

@@ -1,5 +1,5 @@
-import { type ConfigPath, dotted } from './path.ts'
-import { quoted } from './redact.ts'
+import { type ConfigPath, formatPath } from './path.ts'
+import { quoteValue } from './redact.ts'
 
 /** Environment for `${NAME}`. */
 export type Env = Readonly<Record<string, string | undefined>>
@@ -34,7 +34,7 @@ export function interpolate(value: unknown, env: Env): InterpolatedConfig {
 export function isModelKey(path: ConfigPath): boolean {
   const isModel = path.length === 3 && path[0] === 'models' && path[2] === 'apiKey'
   const isWebhook = path.length === 3 && path[0] === 'webhooks' && path[2] === 'secret'
-  return isModel || isWebhook || dotted(path) === 'memory.embedder.apiKey'
+  return isModel || isWebhook || formatPath(path) === 'memory.embedder.apiKey'
 }
 
 function walk(value: unknown, path: ConfigPath, env: Env, result: InterpolatedConfig): unknown {
@@ -54,7 +54,7 @@ function replace(text: string, path: ConfigPath, env: Env, result: InterpolatedC
     if (name.startsWith('secret:')) {
       if (!secretName.test(name)) {
         problem(
-          `refers to ${quoted(whole)}, which is not the name of a secret`,
+          `refers to ${quoteValue(whole)}, which is not the name of a secret`,
           'use letters, digits, _ and - after `secret:`',
         )
       } else if (!isModelKey(path)) {
@@ -66,7 +66,7 @@ function replace(text: string, path: ConfigPath, env: Env, result: InterpolatedC
     }
     if (!variableName.test(name)) {
       problem(
-        `refers to ${quoted(whole)}, which is not the name of a variable`,
+        `refers to ${quoteValue(whole)}, which is not the name of a variable`,
         'use letters, digits and _, or write `$${` for a plain `${`',
       )
       return whole
@@ -78,7 +78,7 @@ function replace(text: string, path: ConfigPath, env: Env, result: InterpolatedC
   })
   if (/\$\{/.test(text.replaceAll(reference, '')))
     problem('opens a reference with `${` and does not close it', 'close it, or write `$${` for a plain `${`')
-  result.written.set(dotted(path), text)
+  result.written.set(formatPath(path), text)
   if (missing.length === 0) return replaced
   result.missing.push({ path, names: missing })
   return text

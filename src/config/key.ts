@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { HeddleError } from '../domain/errors.ts'
-import { redacted, redactWhole } from './redact.ts'
+import { redactedMark, redactWhole } from './redact.ts'
 
 const minLength = 8
 
@@ -30,7 +30,7 @@ export class ApiKey {
 
   /** Redacts the key in a text. A very short key is not redacted, since it would match everywhere. */
   hide(text: string): string {
-    return this.#value && this.#value.length >= minLength ? text.replaceAll(this.#value, redacted) : text
+    return this.#value && this.#value.length >= minLength ? text.replaceAll(this.#value, redactedMark) : text
   }
 
   toString(): string {

@@ -2,7 +2,7 @@
 export type ConfigPath = readonly (string | number)[]
 
 /** Formats a path as `models.main.apiKey`; a name with a dot is quoted. */
-export function dotted(path: ConfigPath): string {
+export function formatPath(path: ConfigPath): string {
   return path.map((part) => (String(part).includes('.') ? `"${part}"` : String(part))).join('.')
 }
 

@@ -1,5 +1,5 @@
 /** Replaces secrets in shown text. */
-export const redacted = '[redacted]'
+export const redactedMark = '[redacted]'
 
 /** References such as `${NAME}` are masked while the patterns run: they reveal no secret and stay readable. */
 const reference = /\$\{(?:secret:[A-Za-z][\w-]*|[A-Za-z_]\w*)\}/g
@@ -34,15 +34,15 @@ export function redact(text: string): string {
     hasKnownKey(found) ? found : `\ufdd0${references.push(found) - 1}\ufdd1`,
   )
   shown = shown.replaceAll(urlPassword, (whole, head: string, password: string) =>
-    password === '' || /^\ufdd0\d+\ufdd1$/.test(password) ? whole : `${head}${redacted}@`,
+    password === '' || /^\ufdd0\d+\ufdd1$/.test(password) ? whole : `${head}${redactedMark}@`,
   )
   shown = shown.replaceAll(queryValue, (whole, head: string, value: string) =>
-    /^\ufdd0\d+\ufdd1$/.test(value) ? whole : head + redacted,
+    /^\ufdd0\d+\ufdd1$/.test(value) ? whole : head + redactedMark,
   )
-  for (const pattern of knownKeys) shown = shown.replaceAll(pattern, redacted)
-  shown = shown.replaceAll(/[\w=-]{32,}/g, (run) => (run.split(/[-_=]+/).some(isRandom) ? redacted : run))
-  shown = shown.replaceAll(/[A-Za-z0-9]{20,}/g, (run) => (isRandom(run) ? redacted : run))
-  return shown.replaceAll(marked, (_, index: string) => references[Number(index)] ?? redacted)
+  for (const pattern of knownKeys) shown = shown.replaceAll(pattern, redactedMark)
+  shown = shown.replaceAll(/[\w=-]{32,}/g, (run) => (run.split(/[-_=]+/).some(isRandom) ? redactedMark : run))
+  shown = shown.replaceAll(/[A-Za-z0-9]{20,}/g, (run) => (isRandom(run) ? redactedMark : run))
+  return shown.replaceAll(marked, (_, index: string) => references[Number(index)] ?? redactedMark)
 }
 
 /**
@@ -60,7 +60,7 @@ export function redactTree(value: unknown, hide: (text: string) => string, name 
 
 /** Redacts a value that is a secret as a whole, unless it consists of references. */
 export function redactWhole(value: string): string {
-  return value.replaceAll(reference, '').trim() === '' && !hasKnownKey(value) ? value : redacted
+  return value.replaceAll(reference, '').trim() === '' && !hasKnownKey(value) ? value : redactedMark
 }
 
 function hasKnownKey(text: string): boolean {
@@ -68,7 +68,7 @@ function hasKnownKey(text: string): boolean {
 }
 
 /** Quotes a value for a sentence: redacted and shortened. */
-export function quoted(value: string): string {
+export function quoteValue(value: string): string {
   const shown = redact(value).replaceAll(/\s+/g, ' ')
   return `"${shown.length > 60 ? `${shown.slice(0, 59)}…` : shown}"`
 }

@@ -1,5 +1,5 @@
 import type { Config } from './config.ts'
-import { redacted } from './redact.ts'
+import { redactedMark } from './redact.ts'
 
 /** All secrets in the loaded configuration: keys of models, embedder and webhooks, credentials, passwords in addresses. */
 export function knownSecrets({
@@ -31,7 +31,7 @@ export function knownSecrets({
 /** Returns a function that redacts these secrets in all texts of a value. */
 export function redactor(secrets: readonly string[]): <T>(value: T) => T {
   if (secrets.length === 0) return (value) => value
-  const clean = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, redacted), text)
+  const clean = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, redactedMark), text)
   return (value) => changeTexts(value, clean)
 }
 

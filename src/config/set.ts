@@ -3,7 +3,7 @@ import { type Document, isMap, isNode, isScalar, type Node } from 'yaml'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import { valueAt } from './check.ts'
 import { readConfigText } from './config.ts'
-import { dotted } from './path.ts'
+import { formatPath } from './path.ts'
 import { ConfigInvalid } from './problem.ts'
 import { type ReplaceOptions, replaceConfig } from './replace.ts'
 import { knownPath } from './show.ts'
@@ -61,7 +61,7 @@ function withValue(file: string, text: string, segments: string[], newValue: New
   }
   throw new HeddleError(
     'config_unwritable',
-    `cannot change ${dotted(segments)} in ${file} without changing more`,
+    `cannot change ${formatPath(segments)} in ${file} without changing more`,
     'change it by hand with: heddle config edit',
   )
 }

@@ -3,7 +3,7 @@ import { nearest } from '../domain/text/nearest.ts'
 import { valueAt } from './check.ts'
 import type { Config } from './config.ts'
 import { ApiKey } from './key.ts'
-import { type ConfigPath, dotted, parsePath } from './path.ts'
+import { type ConfigPath, formatPath, parsePath } from './path.ts'
 import { redact, redactTree } from './redact.ts'
 import { keysAt, knownPart } from './schema.ts'
 
@@ -45,7 +45,7 @@ export function configList(config: ShownConfig): ListedSetting[] {
     const keys = new Set([...keysAt(path), ...(isSection ? Object.keys(value) : [])])
     if (keys.size > 0)
       return [...keys].flatMap((key) => below(isSection ? valueAt(value, [key]) : undefined, [...path, key]))
-    const key = dotted(path)
+    const key = formatPath(path)
     return [{ key, value: value ?? null, line: Object.hasOwn(config.lines, key) ? (config.lines[key] ?? null) : null }]
   }
   return below(configShow(config), [])
@@ -60,9 +60,9 @@ export function knownPath(path: string): string[] {
   const wrong = segments[known.length] ?? ''
   const candidates = keysAt(known)
   const guess = nearest(wrong, candidates)
-  const where = known.length === 0 ? 'the configuration' : `\`${dotted(known)}\``
+  const where = known.length === 0 ? 'the configuration' : `\`${formatPath(known)}\``
   const message = `there is no key \`${redact(wrong)}\` in ${where}`
-  if (guess) throw new UsageError(message, `did you mean ${dotted([...known, guess])}?`, 'config_key_unknown')
+  if (guess) throw new UsageError(message, `did you mean ${formatPath([...known, guess])}?`, 'config_key_unknown')
   const keys =
     candidates.length > 0 ? `keys there: ${candidates.join(', ')}` : 'see what there is with: heddle config show'
   throw new UsageError(message, keys, 'config_key_unknown')
@@ -70,7 +70,7 @@ export function knownPath(path: string): string[] {
 
 function asWritten(value: unknown, path: ConfigPath, written: Record<string, string>): unknown {
   if (value instanceof ApiKey) return value.written
-  const at = dotted(path)
+  const at = formatPath(path)
   if (typeof value === 'string') return Object.hasOwn(written, at) ? written[at] : value
   if (Array.isArray(value)) return value.map((item, index) => asWritten(item, [...path, index], written))
   if (value === null || typeof value !== 'object') return value

@@ -97,7 +97,7 @@ export interface Decision {
 export const minHashLength = 8
 
 /** Describes the covered calls in words. */
-export function coverageWords({ tool, cwd, pattern }: Pick<Coverage, 'tool' | 'cwd' | 'pattern'>): string {
+export function describeCoverage({ tool, cwd, pattern }: Pick<Coverage, 'tool' | 'cwd' | 'pattern'>): string {
   const { command, path, origin, input } = JSON.parse(pattern) as Record<
     'command' | 'path' | 'origin',
     string | undefined

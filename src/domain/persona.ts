@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { madeOnce } from './made-once.ts'
+import { lazy } from './lazy.ts'
 import { thinkingLevels } from './message.ts'
 
 /** Name and character of an agent. */
@@ -12,7 +12,7 @@ export interface Identity {
 const names = () => z.array(z.string().max(200)).max(1000).exactOptional()
 
 /** Limits on commands. Each can only narrow what `tools.exec` allows. */
-export const sandboxPermissions = madeOnce(() =>
+export const sandboxPermissions = lazy(() =>
   z.strictObject({
     /** Off, whatever `tools.exec.network` says; nothing here can turn it on. */
     network: z.literal(false, 'can only be false: tools.exec.network in heddle.yaml turns it on').exactOptional(),
@@ -24,7 +24,7 @@ export const sandboxPermissions = madeOnce(() =>
 export type SandboxPermissions = z.infer<ReturnType<typeof sandboxPermissions>>
 
 /** Permissions of an agent: a denial wins, no `allow` means everything, and `ask` adds tools that need approval. */
-export const permissions = madeOnce(() =>
+export const permissions = lazy(() =>
   z.strictObject({
     tools: z.strictObject({
       allow: names(),
@@ -39,7 +39,7 @@ export const permissions = madeOnce(() =>
 export type Permissions = z.infer<ReturnType<typeof permissions>>
 
 /** How a model replies; may differ from turn to turn. */
-export const modelSettings = madeOnce(() =>
+export const modelSettings = lazy(() =>
   z.strictObject({
     thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
     /** Max tokens of one reply. */

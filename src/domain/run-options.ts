@@ -2,14 +2,14 @@ import { z } from 'zod'
 import type { Rank } from './access/actions.ts'
 import { ceiling, intersectCeilings } from './access/ceiling.ts'
 import { UsageError } from './errors.ts'
-import { madeOnce } from './made-once.ts'
+import { lazy } from './lazy.ts'
 import { modelSettings, type Permissions, permissions } from './persona.ts'
 import { isStorable } from './text/storable.ts'
 
 const name = () => z.string().max(200).refine(isStorable, 'must be well-formed text')
 
 /** Options of the run that answers an input; an inbox item and a run each store them whole. */
-export const runOptions = madeOnce(() =>
+export const runOptions = lazy(() =>
   z.strictObject({
     /** The agent that shall answer. */
     agent: name().exactOptional(),

@@ -1,6 +1,6 @@
 import type { Millis } from './clock.ts'
 import { stopWords } from './text/stop-words.ts'
-import { runsIn, wordsIn } from './text/words.ts'
+import { scriptRunsIn, wordsIn } from './text/words.ts'
 
 /** A session that a message may belong to, with its recent text. */
 export interface Candidate {
@@ -213,7 +213,7 @@ function countTokens(words: readonly { token: number }[]): number {
 
 /** Topic words of a text with their stems. */
 function topicWords(text: string): { word: string; stem: string; token: number }[] {
-  const runs = [...runsIn(text.slice(0, maxText))].map(({ run }) => run)
+  const runs = [...scriptRunsIn(text.slice(0, maxText))].map(({ run }) => run)
   return runs.flatMap((run, token) =>
     wordsIn(run)
       .filter((word) => !stopWords.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))

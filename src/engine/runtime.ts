@@ -23,7 +23,7 @@ export interface Runtime {
   clock: Clock
   newId(): string
   /** Undefined if the user has configured no embedder. */
-  meaning?: SemanticIndex
+  semanticIndex?: SemanticIndex
   /** Marks values of stored secrets in plain data that leaves the home; undefined without a home. */
   markSecrets?<T>(value: T): T
 }

@@ -18,7 +18,7 @@ interface BodyLimits {
 const bodyLimits: BodyLimits = { bytes: maxBodyBytes, timeout: bodyTimeout }
 
 /** Bounds for a sender who has not proved who it is. */
-export const strangerLimits: BodyLimits = { bytes: 4096, timeout: 5_000 }
+export const unauthenticatedLimits: BodyLimits = { bytes: 4096, timeout: 5_000 }
 
 export type HttpEnv = { Bindings: HttpBindings }
 export type HttpContext = Context<HttpEnv>

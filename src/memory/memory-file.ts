@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { HeddleError } from '../domain/errors.ts'
 import { idPattern } from '../domain/id.ts'
 import { integrities, type Label } from '../domain/label.ts'
-import { madeOnce } from '../domain/made-once.ts'
+import { lazy } from '../domain/lazy.ts'
 import { type Memory, type MemorySource, memorySources } from '../domain/memory.ts'
 import { checkedContent } from './remember.ts'
 
@@ -150,7 +150,7 @@ function homeOf(json: string, bad: Bad): string | null {
   return data.home
 }
 
-const facts = madeOnce(() => {
+const facts = lazy(() => {
   const plain = z.string().refine((text) => !text.includes('\0'), 'contains a NUL character')
   const words = z.array(plain.min(1).max(1000)).max(1000).default([])
   const number = z.int().positive().nullable().default(null)
@@ -176,7 +176,7 @@ const facts = madeOnce(() => {
     archived: z.boolean().default(false),
   })
 })
-const headFacts = madeOnce(() => z.object({ version: z.int(), home: z.string().nullable().default(null) }))
+const headFacts = lazy(() => z.object({ version: z.int(), home: z.string().nullable().default(null) }))
 
 function parseJson<T>(schema: z.ZodType<T>, json: string | undefined): { data?: T; problem?: string } {
   let value: unknown

@@ -1,6 +1,6 @@
 import type { Compilable } from 'kysely'
 import { UsageError } from '../domain/errors.ts'
-import { isStorable, storable } from '../domain/text/storable.ts'
+import { isStorable, toStorable } from '../domain/text/storable.ts'
 import type { Builder, Dialect } from './dialect.ts'
 
 /** Something a connection can run; `name` marks a statement worth preparing once per connection. */
@@ -98,7 +98,7 @@ export function prepare(query: Query<unknown>, dialect: Dialect, unstorable: Uns
   const prepared = 'prepare' in query ? query.prepare(dialect) : query.compile()
   if (prepared.parameters.every((value) => typeof value !== 'string' || isStorable(value))) return prepared
   if (unstorable === 'refuse') refuseUnstorable(prepared.parameters)
-  const replaced = prepared.parameters.map((value) => (typeof value === 'string' ? storable(value) : value))
+  const replaced = prepared.parameters.map((value) => (typeof value === 'string' ? toStorable(value) : value))
   return { ...prepared, parameters: replaced }
 }
 

@@ -1,7 +1,7 @@
 import type { Coverage } from '../domain/approval.ts'
 import { HeddleError, StorageFailure } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
-import { visible } from '../domain/text/visible.ts'
+import { escapeInvisible } from '../domain/text/visible.ts'
 import type { Call, CallContext, Effect, OwnChanges, Preview, Tool, ToolOutcome } from '../domain/tools/tool.ts'
 import { pathHandle } from './files/handle.ts'
 
@@ -51,7 +51,7 @@ export async function makeCall({ tool, value, staysOnHost }: ReadyCall, context:
 
 /** Preview of a call for its approval. For tools without a preview it is the input. */
 export async function previewCall({ call, tool, value }: ReadyCall, context: CallContext): Promise<Preview> {
-  const plain = { facts: [], change: visible(JSON.stringify(call.input ?? {}, null, 2)), frozen: null }
+  const plain = { facts: [], change: escapeInvisible(JSON.stringify(call.input ?? {}, null, 2)), frozen: null }
   if (!tool.preview) return plain
   if (tool.effect === 'transactional') return tool.preview(value, context)
   return tool.preview(value, callFor({ tool, value }, context))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { madeOnce } from '../domain/made-once.ts'
+import { lazy } from '../domain/lazy.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 
 /** A tool without its input schema. */
@@ -12,7 +12,7 @@ type ToolBody<T> =
  */
 export function defineTool<T>(schema: z.ZodType<T> | (() => z.ZodType<T>), body: ToolBody<T>): Tool<T> {
   // Made on first use: most commands call no model, and to make all schemas takes longer than all that they do.
-  const made = madeOnce(() => (typeof schema === 'function' ? schema() : schema))
+  const made = lazy(() => (typeof schema === 'function' ? schema() : schema))
   let json: Record<string, unknown> | undefined
   return {
     ...body,

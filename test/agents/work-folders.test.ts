@@ -13,8 +13,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { AgentDirectory } from '../../src/agents/agent-directory.ts'
 import type { Agents } from '../../src/agents/agents.ts'
-import { noteWorkFolders, workFolderRecorder } from '../../src/agents/work-folders.ts'
-import { carryTrust, noteFolders, openAgents } from '../../src/app/agents.ts'
+import { recordWorkFolders, workFolderRecorder } from '../../src/agents/work-folders.ts'
+import { carryTrust, openAgents, recordFolders } from '../../src/app/agents.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { isLive } from '../../src/domain/agent.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
@@ -48,7 +48,7 @@ describe('an agent file that lies in the folder of any session', () => {
     const agents = opened('project/skills', from)
     expect(source(agents)).toBe(from)
 
-    noteWorkFolders(place.workFoldersFile, [at('project')])
+    recordWorkFolders(place.workFoldersFile, [at('project')])
     expect(source(agents)).toBe('built-in')
     const [written] = agents.list(at('other'))
     expect(written).toMatchObject({
@@ -88,14 +88,14 @@ describe('an agent file that lies in the folder of any session', () => {
     symlinkSync(at('elsewhere'), at('project/link-out'))
     const agents = opened(named)
     expect(source(agents)).toBe('config')
-    noteWorkFolders(place.workFoldersFile, folders.map(at))
+    recordWorkFolders(place.workFoldersFile, folders.map(at))
     expect(source(agents)).toBe('built-in')
   })
 
   test('and what lies in none counts as before', () => {
     place = newPlace({ 'project-2/skills/coder.md': whole('coder'), 'ours/coder.md': whole('coder') })
     const agents = opened('project-2/skills')
-    noteWorkFolders(place.workFoldersFile, [at('project'), at('project-2/skills/coder'), at('folder')])
+    recordWorkFolders(place.workFoldersFile, [at('project'), at('project-2/skills/coder'), at('folder')])
     expect(source(agents)).toBe('config')
   })
 })
@@ -103,9 +103,9 @@ describe('an agent file that lies in the folder of any session', () => {
 describe('the folders of sessions', () => {
   test('are noted once each, privately, and a line that a crash cut off spoils no other', () => {
     place = newPlace()
-    noteWorkFolders(place.workFoldersFile, ['/a', '/b'])
+    recordWorkFolders(place.workFoldersFile, ['/a', '/b'])
     writeFileSync(place.workFoldersFile, `${readFileSync(place.workFoldersFile, 'utf8')}\n"/cut o`)
-    noteWorkFolders(place.workFoldersFile, ['/b', '/with "quotes"\nand lines'])
+    recordWorkFolders(place.workFoldersFile, ['/b', '/with "quotes"\nand lines'])
     const lines = readFileSync(place.workFoldersFile, 'utf8').split('\n').filter(Boolean)
     expect(lines).toEqual(['"/a"', '"/b"', '"/cut o', JSON.stringify('/with "quotes"\nand lines')])
   })
@@ -128,7 +128,7 @@ describe('the folders of sessions', () => {
   test('that others could have changed mean that every file needs trust', () => {
     place = newPlace({ 'named/coder.md': whole('coder'), 'ours/coder.md': whole('coder') })
     const agents = opened('named')
-    noteWorkFolders(place.workFoldersFile, [])
+    recordWorkFolders(place.workFoldersFile, [])
     expect(source(agents)).toBe('config')
     chmodSync(place.workFoldersFile, 0o666)
     expect(source(agents)).toBe('built-in')
@@ -142,7 +142,7 @@ test('a scratch home takes notes and trust along, and trusts the one file that w
   place = newPlace({ 'project/skills/spy.md': whole('spy'), 'project/skills/known.md': whole('known') })
   const config = { ...(await loadConfig(at('home/heddle.yaml'), {})), skills: [at('project/skills')] }
   const paths = homePaths(at('home'))
-  noteFolders(paths, [place.root])
+  recordFolders(paths, [place.root])
   const known = openAgents({ paths, config, clock: systemClock })
   known.trust(known.list().find(({ name }) => name === 'known') as never)
 

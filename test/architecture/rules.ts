@@ -51,7 +51,7 @@ export const publicFiles = ['src/index.ts', 'src/testing.ts']
 /** Exports that only tests use, as `path#name`, each with its reason. */
 export const exportedOnPurpose = new Set([
   // Tests wait for the end of a request, whatever it asks meanwhile.
-  'src/engine/run/request.ts#whenQuiet',
+  'src/engine/run/request.ts#whenEnded',
   // Tests count what is stored.
   'src/store/rows/turns.ts#countTurns',
   // `npm run schema` writes the dumps.

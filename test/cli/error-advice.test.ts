@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { failureLines } from '../../src/cli/chat/talk-lines.ts'
-import { spendingRow } from '../../src/cli/pages/spending-words.ts'
+import { spendingRow } from '../../src/cli/pages/format-spending.ts'
 import { width } from '../../src/cli/terminal/screen.ts'
 import { retryReason } from '../../src/domain/text/failure-words.ts'
 import { version } from '../../src/version.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Markdown, markdown } from '../../src/cli/terminal/markdown.ts'
-import { width, wrapped } from '../../src/cli/terminal/screen.ts'
+import { width, wrapText } from '../../src/cli/terminal/screen.ts'
 
 const terminal = { columns: 40, rows: 24, isTerminal: true, color: true }
 const colourless = { ...terminal, color: false }
@@ -58,7 +58,7 @@ test('nothing in a text gives orders to a terminal', () => {
 })
 
 test('wide characters take two columns, and every row closes the colours that it opens', () => {
-  const rows = wrapped(`\u001b[1m${'日本語'.repeat(10)}\u001b[22m🎉`, 15)
+  const rows = wrapText(`\u001b[1m${'日本語'.repeat(10)}\u001b[22m🎉`, 15)
   expect(rows.map(width)).toEqual([14, 14, 14, 14, 6])
   for (const row of rows.slice(0, 4)) expect(row.startsWith('\u001b[1m') && row.endsWith('\u001b[22m')).toBe(true)
 })

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { drawPlan } from '../../src/cli/pages/plan-graph.ts'
-import { afterWords, layersOf } from '../../src/cli/pages/plan-layers.ts'
+import { formatDependencies, layersOf } from '../../src/cli/pages/plan-layers.ts'
 import { width } from '../../src/cli/terminal/screen.ts'
 import { plan, survey, task } from './plan-views.ts'
 
@@ -145,5 +145,5 @@ test.each<[number[], string]>([
   [[3, 1, 2], 'after 1, 2, 3'],
   [[1, 2, 3, 4, 7, 9, 10], 'after 1–4, 7, 9, 10'],
 ])('what a task needs: %j', (ids, words) => {
-  expect(afterWords(ids)).toBe(words)
+  expect(formatDependencies(ids)).toBe(words)
 })

@@ -3,7 +3,7 @@ import type { ApprovalView } from '../../src/api/views/approval.ts'
 import { wholeQuestion } from '../../src/cli/approvals/question-page.ts'
 import { QuestionPager } from '../../src/cli/approvals/question-pager.ts'
 import type { Confinement } from '../../src/domain/approval.ts'
-import { shownPath } from '../../src/domain/text/visible.ts'
+import { quotePath } from '../../src/domain/text/visible.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
 const coloured = { ...screen, color: true }
@@ -24,7 +24,7 @@ function question(confinement: Confinement, more: { cwd?: string; change?: strin
     reason: 'exec asks first (tools.ask)',
     facts: [
       { name: 'runs', value: bounds[confinement] },
-      { name: 'where', value: shownPath(cwd) },
+      { name: 'where', value: quotePath(cwd) },
     ],
     trusted: true,
     sources: [],
@@ -111,4 +111,4 @@ test.each([
   ['/a\nb', '"/a\\nb"'],
   ['/a ', '"/a "'],
   ['/a;b', '"/a;b"'],
-])('the path %j is told as %s', (path, told) => expect(shownPath(path)).toBe(told))
+])('the path %j is told as %s', (path, told) => expect(quotePath(path)).toBe(told))

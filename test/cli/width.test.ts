@@ -1,6 +1,6 @@
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
-import { cut, width, wrapped } from '../../src/cli/terminal/screen.ts'
+import { truncateToWidth, width, wrapText } from '../../src/cli/terminal/screen.ts'
 
 test('emoji made by a variation selector take two columns', () => {
   expect(['⚠️', '❤️', '✔️', '1️⃣', '👩‍👩‍👧', '🇦🇹', '👍🏽'].map(width)).toEqual([2, 2, 2, 2, 2, 2, 2])
@@ -23,18 +23,18 @@ test('our own colours take no column', () => {
 })
 
 test('rows and cuts keep to the columns that emoji take', () => {
-  expect(wrapped('⚠️⚠️⚠️', 4)).toEqual(['⚠️⚠️', '⚠️'])
-  expect(cut('⚠️⚠️⚠️', 5)).toBe('⚠️⚠️…')
+  expect(wrapText('⚠️⚠️⚠️', 4)).toEqual(['⚠️⚠️', '⚠️'])
+  expect(truncateToWidth('⚠️⚠️⚠️', 5)).toBe('⚠️⚠️…')
 })
 
 test('a cut text closes the colours that it opens', () => {
-  expect(cut('\u001b[31mred words\u001b[39m', 4)).toBe('\u001b[31mred\u001b[39m…')
+  expect(truncateToWidth('\u001b[31mred words\u001b[39m', 4)).toBe('\u001b[31mred\u001b[39m…')
 })
 
 test('cutting takes time in proportion to the text, even if most of it takes no column', () => {
   const text = `a${'\u00ad'.repeat(100_000)}${'b'.repeat(10)}`
   const from = process.cpuUsage()
-  expect(cut(text, 5).endsWith('bbb…')).toBe(true)
+  expect(truncateToWidth(text, 5).endsWith('bbb…')).toBe(true)
   const { user, system } = process.cpuUsage(from)
   expect((user + system) / 1000).toBeLessThan(5000)
 })

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Tool } from '../../src/domain/tools/tool.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -47,7 +47,7 @@ describe.each(databases)('children of one reply on %s', (database) => {
     })
     const finish = () => {
       held.open()
-      return whenQuiet(under.engine, itemId, new AbortController().signal)
+      return whenEnded(under.engine, itemId, new AbortController().signal)
     }
     return { runId: runId ?? '', children, finish }
   }

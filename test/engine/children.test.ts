@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { retry } from '../../src/engine/run/retry.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
@@ -55,7 +55,7 @@ describe.each(databases)('children on %s', (database) => {
   test('ten children make one wake: each result is heard once, and the last turn is the answer', async () => {
     await begin(family(10), { lanes: { agents: 4 }, maxRunning: 8 })
     const { itemId } = await under.say('go')
-    const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
+    const request = await whenEnded(under.engine, itemId, new AbortController().signal)
     const turns = await under.turns(2)
     expect(turns.map(({ turn }) => turn.responseMessage.content)).toEqual([
       'started',
@@ -93,7 +93,7 @@ describe.each(databases)('children on %s', (database) => {
     const between = await under.turns(2)
     expect(between[1]?.turn.responseMessage.content).toContain('how is it going?')
     held.open()
-    await whenQuiet(under.engine, itemId, new AbortController().signal)
+    await whenEnded(under.engine, itemId, new AbortController().signal)
     const turns = await under.turns(3)
     expect(turns).toHaveLength(3)
     const heard = turns.flatMap(({ turn }) => turn.queryMessages.map(({ content }) => content))
@@ -164,7 +164,7 @@ describe.each(databases)('children on %s', (database) => {
     })
     await begin(model)
     const { itemId } = await under.say('go')
-    const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
+    const request = await whenEnded(under.engine, itemId, new AbortController().signal)
     expect(request?.answer.turn.responseMessage.content).toMatch(
       /^heard \[agent_result:2\] .* completed: heard \[agent_result:1\] .* completed: a leaf$/,
     )
@@ -207,7 +207,7 @@ describe.each(databases)('children on %s', (database) => {
     const [owned] = await under.runtime.store.read((rows) => runsOf(rows, { state: 'running' }))
     under.locks.kill(owned?.ownerId ?? '')
     await under.work()
-    await whenQuiet(under.engine, itemId, new AbortController().signal)
+    await whenEnded(under.engine, itemId, new AbortController().signal)
     held.open()
     const heard = (await under.turns(2))[1]?.turn.queryMessages.map(({ content }) => content) ?? []
     expect(heard.filter((line) => line.startsWith('[agent_result:'))).toHaveLength(2)

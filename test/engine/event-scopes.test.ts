@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Event, isAboutRun } from '../../src/domain/event.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { rename } from '../../src/engine/turns/sessions.ts'
 import { readEvents, recordEvent } from '../../src/store/rows/events.ts'
@@ -30,7 +30,7 @@ describe.each(databases)('events on %s', (database) => {
     under = await newEngine(database, model, { tools })
     await under.work()
     const { itemId } = await under.say('go')
-    await whenQuiet(under.engine, itemId, new AbortController().signal)
+    await whenEnded(under.engine, itemId, new AbortController().signal)
     const { store } = under.runtime
     const events = await store.read((rows) => readEvents(rows))
     const runs = await store.read((rows) => runsOf(rows, {}))

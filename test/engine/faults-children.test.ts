@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { retry } from '../../src/engine/run/retry.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import type { ScriptedReply } from '../../src/models/scripted.ts'
@@ -51,7 +51,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
       first.kill()
       held.open()
       await under.work()
-      const request = await whenQuiet(under.engine, itemId, never)
+      const request = await whenEnded(under.engine, itemId, never)
       const [, wake] = await heard(2)
       expect(new Set(resultsIn(wake ?? []).map((line) => /done: child (\d+)$/.exec(line)?.[1])).size).toBe(count)
       expect(wake).toHaveLength(count + 1)
@@ -69,7 +69,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     expect(await children()).toMatchObject([{ state: 'queued', epoch: 0 }])
     under.engine.limits.lanes.agents = 1
     await under.work()
-    await whenQuiet(under.engine, itemId, never)
+    await whenEnded(under.engine, itemId, never)
     expect(resultsIn((await heard(2))[1] ?? [])).toHaveLength(1)
   })
 
@@ -82,7 +82,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     first.kill()
     held.open()
     await under.work()
-    const request = await whenQuiet(under.engine, itemId, never)
+    const request = await whenEnded(under.engine, itemId, never)
     expect(await runs({ live: true })).toEqual([])
     const all = await runs()
     expect(all.filter(({ depth }) => depth === 2)).toHaveLength(4)
@@ -106,7 +106,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
       mortal.kill()
     }
     await under.work()
-    await whenQuiet(under.engine, itemId, never)
+    await whenEnded(under.engine, itemId, never)
     expect(wedge.calls).toHaveLength(3)
     const [, wake] = await heard(2)
     expect(
@@ -155,7 +155,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     child.open()
     await under.until(async (rows) => (await runsOf(rows, { live: true })).every(({ depth }) => depth === 0))
     busy.open()
-    await whenQuiet(under.engine, itemId, never)
+    await whenEnded(under.engine, itemId, never)
     expect(await heard(3)).toEqual([
       ['go'],
       ['are you there?'],
@@ -178,7 +178,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     }
     await under.work({ model: failing })
     const { itemId } = await under.say('go')
-    const request = await whenQuiet(under.engine, itemId, never)
+    const request = await whenEnded(under.engine, itemId, never)
     expect(request?.answer.turn).toMatchObject({
       status: 'failed',
       responseMessage: { content: 'Failed: nobody answers. try again later' },
@@ -196,7 +196,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     await begin(2, { answer })
     await under.work()
     const { itemId } = await under.say('go')
-    await whenQuiet(under.engine, itemId, never)
+    await whenEnded(under.engine, itemId, never)
     expect(resultsIn((await heard(2))[1] ?? []).join()).toMatch(
       /failed: no.*completed: done|completed: done.*failed: no/s,
     )

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { idSource } from '../../src/domain/id.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { timedRuns } from '../../src/engine/run/worker/timed-runs.ts'
 import { gate } from '../../src/models/gate.ts'
@@ -169,7 +169,7 @@ describe.each(databases)('F21 a clock that is set on %s', (database) => {
     under.engine.newId = idSource(clock, systemRandom)
     await under.work()
     held.open()
-    const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
+    const request = await whenEnded(under.engine, itemId, new AbortController().signal)
     const turns = await under.turns(2)
     expect(request?.turnIds).toEqual(turns.map(({ turn }) => turn.id))
     expect(await under.runtime.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])

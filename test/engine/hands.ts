@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Model } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import type { EndedStep } from '../../src/engine/run/context/journal.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { type ScriptedModel, scriptedModel } from '../../src/models/scripted.ts'
 import { changesOf } from '../../src/store/rows/file-changes.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
@@ -57,7 +57,7 @@ export async function newHands(database: Database, model: Model, tools: Tool[] =
     names: () => readdirSync(folder).sort(),
     async ask(content, label = 'main') {
       const { itemId, runId } = await under.say(content, { folder, label })
-      await whenQuiet(under.engine, itemId, new AbortController().signal)
+      await whenEnded(under.engine, itemId, new AbortController().signal)
       return runId ?? ''
     },
     async outputs(runId) {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Lane } from '../../src/domain/run.ts'
 import { freeSlots } from '../../src/engine/run/lanes.ts'
 import { nextRuns } from '../../src/engine/run/queue-order.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'
@@ -96,7 +96,7 @@ describe.each(databases)('lanes on %s', (database) => {
     under = await newEngine(database, model, { tools, limits: { maxRunning: 1, lanes: { agents: 1 } } })
     await under.work()
     const { itemId } = await under.say('go go')
-    const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
+    const request = await whenEnded(under.engine, itemId, new AbortController().signal)
     expect(request?.answer.turn.responseMessage.content).toContain('all started agents have ended')
     const runs = await under.runtime.store.read((rows) => runsOf(rows, {}))
     expect(runs.filter(({ depth }) => depth === 2)).toHaveLength(4)

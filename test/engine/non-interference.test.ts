@@ -7,7 +7,7 @@ import type { Tool } from '../../src/domain/tools/tool.ts'
 import { memoryTools } from '../../src/engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../../src/engine/knowledge/narrative-tools.ts'
 import { sessionsSpawn } from '../../src/engine/plans/spawn-tool.ts'
-import { whenQuietOrStuck } from '../../src/engine/run/request.ts'
+import { whenEndedOrBlocked } from '../../src/engine/run/request.ts'
 import type { Submission } from '../../src/engine/run/submit.ts'
 import { listApprovals } from '../../src/engine/views/questions.ts'
 import { listMemories } from '../../src/store/knowledge/memories.ts'
@@ -270,7 +270,7 @@ async function attack(database: Database, way: Way, payload: string): Promise<At
   const say: Say = async (content, more) => {
     shownBefore = model.requests.length
     const { itemId } = await under.say(content, { folder, ...more })
-    await whenQuietOrStuck(engine, itemId, never)
+    await whenEndedOrBlocked(engine, itemId, never)
   }
   try {
     await under.work()

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { isTerminal } from '../../src/domain/run.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import type { Simulation } from './simulator.ts'
 import { fires } from './simulator-job-checks.ts'
@@ -229,7 +229,7 @@ async function unanswered({ store, told }: Simulation): Promise<string[]> {
   const answers = told.map(async ({ itemId }) => {
     const tooLong = new AbortController()
     const clock = { now: () => 0, monotonic: () => 0, sleep: async () => tooLong.abort() }
-    const answer = await whenQuiet({ store, clock, newId: () => '' }, itemId, tooLong.signal)
+    const answer = await whenEnded({ store, clock, newId: () => '' }, itemId, tooLong.signal)
     return answer ? [] : [`whoever waits for the answer to ${itemId} waits for ever`]
   })
   return (await Promise.all(answers)).flat()

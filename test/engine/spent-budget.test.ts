@@ -2,7 +2,7 @@ import { afterEach, describe, expect } from 'vitest'
 import type { Approval } from '../../src/domain/approval.ts'
 import { answer } from '../../src/engine/run/answer.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
-import { whenQuietOrStuck } from '../../src/engine/run/request.ts'
+import { whenEndedOrBlocked } from '../../src/engine/run/request.ts'
 import type { Limits } from '../../src/engine/runtime.ts'
 import { gate } from '../../src/models/gate.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
@@ -61,7 +61,7 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
         ...{ state: 'waiting', waitingFor: 'budget', ownerId: null },
       })
       expect(question).toMatchObject({ tool: 'budget', runId, input: { key, to } })
-      expect(await whenQuietOrStuck(under.engine, itemId, never)).toMatchObject({
+      expect(await whenEndedOrBlocked(under.engine, itemId, never)).toMatchObject({
         approvals: [{ id: question?.id, tool: 'budget', reason: expect.stringMatching(/budget/) }],
       })
       expect(model.requests).toHaveLength(1)
@@ -131,7 +131,7 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
     expect(model.requests).toHaveLength(1)
     // Who asks meanwhile hears at once when it goes on.
     const later = await under.say('three')
-    expect(await whenQuietOrStuck(under.engine, later.itemId, never)).toMatchObject({
+    expect(await whenEndedOrBlocked(under.engine, later.itemId, never)).toMatchObject({
       ...{ approvals: [], until: Date.UTC(2026, 10, 8) },
     })
     await time.advance(12 * 3_600_000)
@@ -197,7 +197,7 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
       return tasks.length === 5 && tasks.filter(({ waitingFor }) => waitingFor === 'retry').length >= 3
     })
     held.open()
-    await whenQuietOrStuck(under.engine, itemId, never)
+    await whenEndedOrBlocked(under.engine, itemId, never)
     const ended = await under.runtime.store.read((rows) => runsOf(rows, {}))
     expect(ended.filter(({ state }) => state !== 'completed')).toEqual([])
     expect(ended.length).toBeGreaterThan(5)

@@ -90,7 +90,7 @@ export async function newOffice(
   }: OfficeOptions = {},
 ): Promise<Office> {
   const runtime = await newTestRuntime(database, clock ? { clock } : {})
-  if (embedder) runtime.meaning = createSemanticIndex(embedder, runtime)
+  if (embedder) runtime.semanticIndex = createSemanticIndex(embedder, runtime)
   const folder = mkdtempSync(join(tmpdir(), 'heddle-office-'))
   const config = await loadConfig(join(folder, 'none.yaml'), {})
   config.tools.ask = []

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
-import { whenQuiet } from '../../src/engine/run/request.ts'
+import { whenEnded } from '../../src/engine/run/request.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { show } from '../../src/engine/views/show.ts'
 import { contentOf } from '../../src/store/rows/file-changes.ts'
@@ -123,7 +123,7 @@ describe.each(databases)('writing on %s', (database) => {
     let isFirstHeld = false
     put('a', 'x y\n')
     const process = startMortal({ ...pool, engine: { ...engine, store: { ...engine.store, write: holding } } })
-    await whenQuiet(engine, itemId, new AbortController().signal)
+    await whenEnded(engine, itemId, new AbortController().signal)
     process.kill()
     expect(content('a')).toBe('X Y\n')
   })
@@ -209,7 +209,7 @@ describe.each(databases)('writing on %s', (database) => {
       rmSync(join(folder, 'b'), { force: true })
       put('a', 'one\n')
       const { itemId, runId } = await say('go', { folder, label: `s${dieAt}` })
-      const quiet = whenQuiet(engine, itemId, never)
+      const quiet = whenEnded(engine, itemId, never)
       const mortal = startMortal(hands, { dieAt, counting: /step|settle|called|model/ })
       const isDead = await Promise.race([mortal.died.then(() => true), quiet.then(() => false)])
       if (isDead) {
@@ -264,7 +264,7 @@ describe.each(databases)('writing on %s', (database) => {
     expect(content('a')).toBe('one\n')
     put('a', 'theirs\n')
     await pool.work()
-    await whenQuiet(engine, itemId, new AbortController().signal)
+    await whenEnded(engine, itemId, new AbortController().signal)
     expect(await outputs(runId ?? '')).toMatchObject([{ error: 'a was changed outside heddle since you read it' }])
     expect([content('a'), await kept()]).toEqual(['theirs\n', 1])
   })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { isOwner } from '../../domain/access/principal.ts'
-import { storable } from '../../domain/text/storable.ts'
+import { toStorable } from '../../domain/text/storable.ts'
 import type { Runtime } from '../../engine/runtime.ts'
 import { deleteAudit, insertAudit, setAuditOutcome } from '../../store/rows/access/audit.ts'
 import type { Caller } from './caller.ts'
@@ -27,7 +27,7 @@ export async function beginAudit(
     at: clock.now(),
     principal: caller.text,
     action,
-    resource: resource === undefined ? null : storable(resource.slice(0, maxResource)),
+    resource: resource === undefined ? null : toStorable(resource.slice(0, maxResource)),
     outcome: 'begun',
     detail: text === undefined ? null : fingerprint(text),
   }

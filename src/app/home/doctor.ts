@@ -14,7 +14,7 @@ import { secretReader } from '../../home/secrets.ts'
 import { examineDatabase } from '../../store/backup/examine.ts'
 import { type DatabaseLocation, databaseName, printableLocation } from '../../store/open.ts'
 import { execTool } from '../../tools/exec/sandbox/exec-tool.ts'
-import { makeEmbedder, modelFacts, tryAnswer, tryWindow } from '../models.ts'
+import { makeEmbedder, modelFacts, testModelAnswer, testModelWindow } from '../models.ts'
 import { recordTrial } from '../trial-usage.ts'
 
 const leastSpace = 200 * 1024 * 1024
@@ -148,8 +148,8 @@ async function checkModels(config: Config, { clock, isDeep, paths, env }: Doctor
         const stop = new AbortController()
         void clock.sleep(longestTrial, stop.signal).then(() => stop.abort(slow()))
         const asking = isDeep
-          ? tryWindow(name, named, { clock, signal: stop.signal, onCall })
-          : tryAnswer(name, named, { clock, signal: stop.signal, onCall }).then(
+          ? testModelWindow(name, named, { clock, signal: stop.signal, onCall })
+          : testModelAnswer(name, named, { clock, signal: stop.signal, onCall }).then(
               () => 'it answers; heddle doctor --deep also checks its context window',
             )
         const failed = await asking.catch((error: unknown) => error).finally(() => stop.abort())

@@ -1,6 +1,6 @@
 import type { Decision } from '../../domain/approval.ts'
 import type { Client } from '../../gateway/api.ts'
-import { complaint } from '../chat/talk-lines.ts'
+import { errorNotice } from '../chat/talk-lines.ts'
 import type { CommandContext } from '../command.ts'
 import { askLine } from '../terminal/prompt.ts'
 import { type GateResult, PlanGate } from './answer-plan.ts'
@@ -34,7 +34,7 @@ export async function askAboutPlan(
       const typed = await askLine(here, gate.prompt, signal).catch(() => undefined)
       if (typed === undefined) return undefined
       result = await gate.take(typed).catch((error: unknown): GateResult => {
-        here.tell(complaint(here.screen, error, ''))
+        here.tell(errorNotice(here.screen, error, ''))
         return 'open'
       })
       if (result === undefined) here.tell('answer first: Enter, e, v, n, or type what to change')

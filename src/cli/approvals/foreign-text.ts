@@ -1,4 +1,4 @@
-import { visible } from '../../domain/text/visible.ts'
+import { escapeInvisible } from '../../domain/text/visible.ts'
 import { paint, type Screen } from '../terminal/screen.ts'
 
 const [first, wrapped] = ['  │ ', '  ┆ ']
@@ -17,7 +17,7 @@ export class ForeignText {
 
   constructor(screen: Screen, text: string) {
     this.#screen = screen
-    this.#text = visible(text).replace(/\n+$/, '')
+    this.#text = escapeInvisible(text).replace(/\n+$/, '')
   }
 
   /** Whether all rows were returned. */

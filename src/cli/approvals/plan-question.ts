@@ -1,7 +1,7 @@
 import type { ApprovalView } from '../../api/views/approval.ts'
 import type { PlanView, TaskView } from '../../api/views/plan.ts'
 import { drawPlan } from '../pages/plan-graph.ts'
-import { paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, wrapText } from '../terminal/screen.ts'
 import { ForeignText } from './foreign-text.ts'
 import type { GateState } from './plan-gate.ts'
 import { carefulLine, factLines } from './question-page.ts'
@@ -54,7 +54,7 @@ export function briefsPage(screen: Screen, tasks: readonly TaskView[]): string {
   return tasks
     .map(({ id, title, skill, context }) => {
       const head = `${paint(screen, 'bold', `${id}  ${printable(title)}`)}  ${paint(screen, 'cyan', `@${printable(skill)}`)}`
-      const rows = wrapped(printable(context.trimEnd(), { lines: true }), screen.columns - 4, { words: true })
+      const rows = wrapText(printable(context.trimEnd(), { lines: true }), screen.columns - 4, { words: true })
       return [head, ...rows.map((row) => `    ${row}`.trimEnd())].join('\n')
     })
     .join('\n\n')

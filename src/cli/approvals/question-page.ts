@@ -3,11 +3,11 @@ import type { TaskLine } from '../../api/views/plan.ts'
 import { budgetTool, type Fact } from '../../domain/approval.ts'
 import { tail } from '../../domain/id.ts'
 import { groupDigits } from '../../domain/text/group-digits.ts'
-import { shownPath, visible } from '../../domain/text/visible.ts'
+import { escapeInvisible, quotePath } from '../../domain/text/visible.ts'
 import type { Client } from '../../gateway/api.ts'
-import { cut, paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, truncateToWidth, wrapText } from '../terminal/screen.ts'
+import { describeScopes } from './describe-scopes.ts'
 import { ForeignText } from './foreign-text.ts'
-import { scopeWords } from './scope-words.ts'
 
 const nameWidth = 9
 
@@ -35,7 +35,7 @@ export function wholeQuestion(screen: Screen, approval: ApprovalView): string {
 
 /** Calls that a yes with a wider scope would cover. */
 function scopeLines(screen: Screen, approval: ApprovalView): string[] {
-  const { covered, ...who } = scopeWords(approval)
+  const { covered, ...who } = describeScopes(approval)
   return (['session', 'agent'] as const)
     .filter((scope) => approval.scopes.includes(scope))
     .flatMap((scope) => factLines(screen, { name: 'scope', value: `--scope ${scope}: ${who[scope]}: ${covered}` }))
@@ -65,12 +65,12 @@ export function questionFacts(
     ...facts,
     { name: 'why', value: reason },
     ...(trusted ? [] : [{ name: 'careful', value: `it has read ${sourcesOf(approval)}` }]),
-    { name: 'asked', value: cut(oneLine(request), room) },
+    { name: 'asked', value: truncateToWidth(oneLine(request), room) },
     {
       name: 'run',
-      value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder === null || folder === undefined ? '–' : shownPath(folder)}`}`,
+      value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder === null || folder === undefined ? '–' : quotePath(folder)}`}`,
     },
-    ...(task ? [{ name: 'task', value: cut(taskWords(task), room) }] : []),
+    ...(task ? [{ name: 'task', value: truncateToWidth(taskWords(task), room) }] : []),
   ]
   const wanted = paint(screen, 'bold', tool === budgetTool ? 'a larger budget' : oneLine(tool))
   const wants = `@${oneLine(agent)} ${tool === budgetTool ? 'needs' : 'wants'} ${wanted}`
@@ -96,7 +96,7 @@ export function factLines(screen: Screen, { name, value, isLoud = false }: Fact 
   const label = `  ${paint(screen, 'dim', oneLine(name).padEnd(nameWidth - 1))} `
   const shown =
     isLoud || loud.has(name) || /^WITHOUT A SANDBOX/.test(value) ? paint(screen, 'red', oneLine(value)) : oneLine(value)
-  return wrapped(label + shown, screen.columns, { words: true, hang: ' '.repeat(2 + nameWidth) })
+  return wrapText(label + shown, screen.columns, { words: true, hang: ' '.repeat(2 + nameWidth) })
 }
 
 const loud = new Set(['changed', 'careful', 'lapsed'])
@@ -141,5 +141,5 @@ function answeredWords({ answer, answerReason }: ApprovalView): string {
 
 /** Untrusted text in one line, with invisible characters shown. */
 function oneLine(text: string): string {
-  return printable(visible(text))
+  return printable(escapeInvisible(text))
 }

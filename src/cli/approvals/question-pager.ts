@@ -1,10 +1,10 @@
 import type { ApprovalView } from '../../api/views/approval.ts'
 import type { TaskLine } from '../../api/views/plan.ts'
 import { type Answer, budgetTool, type Decision, type Scope } from '../../domain/approval.ts'
-import { paint, type Screen, wrapped } from '../terminal/screen.ts'
+import { paint, type Screen, wrapText } from '../terminal/screen.ts'
+import { describeScopes } from './describe-scopes.ts'
 import { ForeignText } from './foreign-text.ts'
 import { countLines, factLines, questionFacts } from './question-page.ts'
-import { scopeWords } from './scope-words.ts'
 
 /** Min rows for the text, and rows for the choices below it. */
 const [minRows, rowsBelow] = [4, 6]
@@ -123,12 +123,12 @@ export class QuestionPager {
 
   /** Whom a wider answer covers, which calls, and until when. */
   #covered(scope: 'session' | 'agent'): string {
-    const { covered, ...who } = scopeWords(this.#approval)
+    const { covered, ...who } = describeScopes(this.#approval)
     return `${who[scope]}: ${scope === 'session' || this.#scope ? covered : 'the same'}`
   }
 
   #choice(key: string, what: string): string[] {
-    return wrapped(`  ${this.#key(key)}  ${what}`, this.#screen.columns, { words: true, hang: '     ' })
+    return wrapText(`  ${this.#key(key)}  ${what}`, this.#screen.columns, { words: true, hang: '     ' })
   }
 
   #key(letter: string): string {

@@ -1,5 +1,5 @@
 import type { App } from '../../api/app.ts'
-import { talks } from '../../commands/sessions.ts'
+import { userSessions } from '../../commands/sessions.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
 import { parseReference } from '../../domain/reference.ts'
 
@@ -22,7 +22,7 @@ async function labelAtTurn(app: App, folder: string, turn: string): Promise<stri
   const shown = await app.show(folder, turn)
   const labels = shown.kind === 'turn' ? shown.sessions : []
   for (const label of labels) {
-    const [session] = (await app.sessions({ folder, label, ...talks })).rows
+    const [session] = (await app.sessions({ folder, label, ...userSessions })).rows
     if (session?.headTurnId === shown.id) return label
   }
   return (await app.fork(folder, { turn })).session

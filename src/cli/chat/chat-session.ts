@@ -7,7 +7,7 @@ import { homePaths } from '../../home/home.ts'
 import type { CommandContext } from '../command.ts'
 import { exitCodeOf } from '../exit-codes.ts'
 import { mentionsIn } from '../input/read-prompt.ts'
-import { lookupsOf, runsAt } from '../live/live-runs.ts'
+import { lookupsOf, runsOfTarget } from '../live/live-runs.ts'
 import { type EndedRun, SessionRenderer } from '../live/session-renderer.ts'
 import { routeLine } from '../pages/route-line.ts'
 import { refusalCode } from '../refusal-code.ts'
@@ -27,7 +27,7 @@ import { type Notify, notifier } from './notify.ts'
 import { Outbox, type OutgoingMessage } from './outbox.ts'
 import { outcomeLines } from './outcome-lines.ts'
 import { ProgramInChat } from './program-in-chat.ts'
-import { complaint, farewell, messageLines, notice, waitingLine } from './talk-lines.ts'
+import { errorNotice, leaveNotice, messageLines, notice, waitingLine } from './talk-lines.ts'
 import { talkPane } from './talk-pane.ts'
 
 const longTurn: Millis = 10_000
@@ -118,7 +118,7 @@ export class ChatSession {
     const label = this.#session
     const isThere = (await this.#ask((client) => client.sessions({ folder, label }))).rows.length > 0
     // Read before this process starts working, so that runs left by a crash are recognised.
-    const request = await this.#ask((client) => runsAt(client, { session: this.#session, folder }))
+    const request = await this.#ask((client) => runsOfTarget(client, { session: this.#session, folder }))
     if (isThere) await this.#connection.workOn(this.#session)
     this.#readAgents()
     // Pipes and files get the conversation only.
@@ -337,7 +337,7 @@ export class ChatSession {
     this.#outbox.clear()
     if (isNew) return
     // Read before this process starts working, as at the beginning.
-    const request = await this.#ask((client) => runsAt(client, this.#place))
+    const request = await this.#ask((client) => runsOfTarget(client, this.#place))
     await this.#connection.workOn(session)
     await this.#renderer.join(request)
     await this.#questions.look(this.#place)
@@ -385,7 +385,7 @@ export class ChatSession {
       this.#code = this.#refusal
     }
     if (this.#over.signal.aborted) return
-    this.#print(complaint(this.#here.screen, error, what))
+    this.#print(errorNotice(this.#here.screen, error, what))
     this.#draw()
   }
 
@@ -393,7 +393,7 @@ export class ChatSession {
   async #sayGoodbye(): Promise<void> {
     const { runId } = this.#renderer
     markSeen(this.#here)
-    if (runId !== undefined) await this.#here.write(`${farewell(runId, this.#connection.isAlone)}\n`)
+    if (runId !== undefined) await this.#here.write(`${leaveNotice(runId, this.#connection.isAlone)}\n`)
   }
 }
 

@@ -3,8 +3,8 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import type { CommandContext } from '../command.ts'
-import { askAgainAlone } from '../live/ask-again-alone.ts'
 import { recoveryNotice } from '../live/recovery-notice.ts'
+import { retryWithoutDaemon } from '../live/retry-without-daemon.ts'
 
 const closeTimeout: Millis = 3000
 
@@ -35,7 +35,7 @@ export class Connection {
 
   /** Calls the current client. If the daemon is gone, repeats the call on the engine in this process. */
   ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
-    return askAgainAlone(
+    return retryWithoutDaemon(
       () => what(this.#client),
       () => this.#continueAlone(),
     )

@@ -1,12 +1,12 @@
-import { lastWords } from '../../commands/last-words.ts'
+import { findLastUserMessage } from '../../commands/last-user-message.ts'
 import { rehearsal } from '../../config/schema.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Client } from '../../gateway/api.ts'
 import type { Daemon } from '../../gateway/client.ts'
 import { version } from '../../version.ts'
 import type { CommandContext } from '../command.ts'
-import { modelWords, needsYouRows, newsRows, runningRow, statusRow, todayWords } from '../commands/status.ts'
-import { ago, cut, paint, printable } from '../terminal/screen.ts'
+import { describeModel, formatToday, needsYouRows, newsRows, runningRow, statusRow } from '../commands/status.ts'
+import { formatAge, paint, printable, truncateToWidth } from '../terminal/screen.ts'
 import { lastSeen, markSeen } from './last-visit.ts'
 
 const survey = 'survey this folder'
@@ -19,14 +19,14 @@ export async function greeting(
   const since = lastSeen(here)
   const view = await client.status(here.folder, since.at)
   const plans = await client.plans({ folder: here.folder })
-  const spent = todayWords(view)
+  const spent = formatToday(view)
   const aDay = view.dayLimitUsd === null ? '' : `, $${view.dayLimitUsd.toFixed(2)} a day`
   const limits = `stops at $${perRequestUsd.toFixed(2)} a request${aDay}`
   const example = isCoordinated ? `${survey} and write a report with a summary per part` : survey
   const lines = [
     `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here)}`,
     statusRow(here, 'session', await sessionLine(here, client, session)),
-    statusRow(here, 'model', modelWords(model ?? view.model)),
+    statusRow(here, 'model', describeModel(model ?? view.model)),
     ...((model ?? view.model) === rehearsal ? [statusRow(here, 'try', example)] : []),
     statusRow(here, 'spend', `${spent} · ${limits}`),
     ...needsYouRows(here, view),
@@ -56,10 +56,10 @@ async function sessionLine(here: CommandContext, client: Client, session: string
   const label = printable(session)
   const [found] = (await client.sessions({ folder: here.folder, label: session })).rows
   if (!found?.headTurnId) return `${label}, new: it starts with your first message`
-  const last = await lastWords(client, here.folder, session)
-  const head = `${label}, ${countNoun(found.depth, 'turn')}, ${ago(found.updatedAt, here.clock.now())}`
+  const last = await findLastUserMessage(client, here.folder, session)
+  const head = `${label}, ${countNoun(found.depth, 'turn')}, ${formatAge(found.updatedAt, here.clock.now())}`
   const room = here.screen.columns - 11 - head.length - 6
-  return last && room > 16 ? `${head}: “${cut(printable(last), room)}”` : head
+  return last && room > 16 ? `${head}: “${truncateToWidth(printable(last), room)}”` : head
 }
 
 function short({ folder, userHome: home }: CommandContext): string {

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config/config.ts'
 import type { CommandContext } from '../command.ts'
 import type { Output } from '../io.ts'
-import { cut, printable } from '../terminal/screen.ts'
+import { printable, truncateToWidth } from '../terminal/screen.ts'
 
 const maxLength = 200
 
@@ -24,7 +24,7 @@ type SearchContext = Pick<CommandContext, 'home' | 'env' | 'clock' | 'userHome'>
 export function notifier(here: SearchContext, { stream, command, tell }: NotifyOptions): Notify {
   let isTold = false
   return (text) => {
-    const message = cut(printable(`heddle: ${text}`), maxLength)
+    const message = truncateToWidth(printable(`heddle: ${text}`), maxLength)
     if (stream.isTTY && here.env['TERM'] !== 'dumb') stream.write(`\u0007${noticeOf(message, here.env)}`)
     if (command === undefined) return
     void start(here, command, message).then((failure) => {

@@ -1,6 +1,6 @@
 import type { CommandOutcome, OutcomeBlock, OutcomeCell } from '../../api/commands.ts'
 import type { Millis } from '../../domain/clock.ts'
-import { ago, paint, printable, type Screen, table, wrapped } from '../terminal/screen.ts'
+import { formatAge, paint, printable, type Screen, table, wrapText } from '../terminal/screen.ts'
 
 /** What a command shows, drawn for a terminal. */
 export function outcomeLines(screen: Screen, { blocks, next }: CommandOutcome, now: Millis): string {
@@ -27,20 +27,20 @@ function factLines(screen: Screen, { facts }: Extract<OutcomeBlock, { kind: 'fac
   return facts
     .map(({ name, value }) => {
       const text = `${paint(screen, name === 'needs you' ? 'yellow' : 'dim', name.padEnd(width))}${cellText(value, now)}`
-      return screen.isTerminal ? wrapped(text, screen.columns, { words: true, hang }).join('\n') : text
+      return screen.isTerminal ? wrapText(text, screen.columns, { words: true, hang }).join('\n') : text
     })
     .join('\n')
 }
 
 function fitted(screen: Screen, text: string): string {
   const safe = printable(text, { lines: true })
-  return screen.isTerminal ? wrapped(safe, screen.columns, { words: true }).join('\n') : safe
+  return screen.isTerminal ? wrapText(safe, screen.columns, { words: true }).join('\n') : safe
 }
 
 /** Each line has a mark before it that no text can forge. */
 function quoted(screen: Screen, text: string): string {
   const safe = printable(text, { lines: true })
-  const rows = screen.isTerminal ? wrapped(safe, screen.columns - mark.length, { words: true }) : safe.split('\n')
+  const rows = screen.isTerminal ? wrapText(safe, screen.columns - mark.length, { words: true }) : safe.split('\n')
   return rows.map((row) => `${mark}${row}`).join('\n')
 }
 
@@ -51,6 +51,6 @@ const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 function cellText(cell: OutcomeCell, now: Millis): string {
   if (cell === null) return ''
   if (typeof cell === 'number') return cell.toLocaleString('en-US', { maximumFractionDigits: 4 })
-  if (isoTime.test(cell) && Date.parse(cell) <= now) return ago(cell, now)
+  if (isoTime.test(cell) && Date.parse(cell) <= now) return formatAge(cell, now)
   return printable(cell)
 }

@@ -1,7 +1,7 @@
 import { describePart } from '../../domain/attachment.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
-import { cut, paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, truncateToWidth, wrapText } from '../terminal/screen.ts'
 import type { OutgoingMessage } from './outbox.ts'
 
 const maxRows = 12
@@ -14,11 +14,11 @@ export function messageLines(
 ): string {
   const mark = how === 'message' ? '' : `(${how}) `
   const text = `${prompt}${mark}${printable(content, { lines: true }).replaceAll('\t', '    ')}`
-  const rows = screen.isTerminal ? wrapped(text, screen.columns, { words: true }) : text.split('\n')
+  const rows = screen.isTerminal ? wrapText(text, screen.columns, { words: true }) : text.split('\n')
   const more = rows.length - maxRows
   const shown = more > 1 ? [...rows.slice(0, maxRows), `… ${more} more lines`] : rows
   const files = parts.map((part) =>
-    paint(screen, 'dim', cut(`  with ${printable(describePart(part))}`, screen.columns)),
+    paint(screen, 'dim', truncateToWidth(`  with ${printable(describePart(part))}`, screen.columns)),
   )
   return [...shown.map((row) => paint(screen, 'bold', row)), ...files].join('\n')
 }
@@ -26,13 +26,13 @@ export function messageLines(
 /** A message that waits for the next run, or for the next step of this one. */
 export function waitingLine(screen: Screen, { how, content }: OutgoingMessage): string {
   const word = how === 'message' ? 'queued' : how
-  return paint(screen, 'dim', `${word}: ${cut(printable(content), screen.columns - word.length - 2)}`)
+  return paint(screen, 'dim', `${word}: ${truncateToWidth(printable(content), screen.columns - word.length - 2)}`)
 }
 
 /** A notice, wrapped between words on a terminal. */
 export function notice(screen: Screen, text: string, hang = ''): string {
   const safe = printable(text)
-  return screen.isTerminal ? wrapped(safe, screen.columns, { words: true, hang }).join('\n') : safe
+  return screen.isTerminal ? wrapText(safe, screen.columns, { words: true, hang }).join('\n') : safe
 }
 
 /** The remedy line below a failure. */
@@ -41,7 +41,7 @@ export function remedyLine(screen: Screen, remedy: string): string {
 }
 
 /** An error, with its remedy if it has one. */
-export function complaint(screen: Screen, error: unknown, what: string): string {
+export function errorNotice(screen: Screen, error: unknown, what: string): string {
   if (error instanceof HeddleError) return failureLines(screen, { message: what + error.message, remedy: error.remedy })
   return colouredNotice(screen, 'red', what + (error instanceof Error ? error.message : String(error)))
 }
@@ -60,7 +60,7 @@ export function colouredNotice(screen: Screen, colour: 'red' | 'yellow', text: s
 }
 
 /** Last line when the user leaves: where the running turn continues. */
-export function farewell(runId: string, isAlone: boolean): string {
+export function leaveNotice(runId: string, isAlone: boolean): string {
   const run = `run:${tail(runId)}`
   return isAlone ? `${run} was queued again; heddle continues it` : `${run} keeps running    heddle watch ${run}`
 }

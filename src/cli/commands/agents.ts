@@ -1,6 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { type Agents, type AgentsHere, agentsInDirectories, hasNotedFolders, openAgents } from '../../app/agents.ts'
+import {
+  type Agents,
+  agentsInDirectories,
+  type HomeAgentsSettings,
+  hasRecordedFolders,
+  openAgents,
+} from '../../app/agents.ts'
 import { type Config, loadConfig } from '../../config/config.ts'
 import { type Agent, isLive } from '../../domain/agent.ts'
 import { UsageError } from '../../domain/errors.ts'
@@ -20,8 +26,8 @@ import {
   findingPages,
 } from '../pages/agents-page.ts'
 import { printable } from '../terminal/screen.ts'
-import { editAgent, newAgent, trustAgent } from './agents/agents-keep.ts'
-import { findAgent, matchingAgents, noSuchAgent } from './agents/agents-named.ts'
+import { editAgent, newAgent, trustAgent } from './agents/edit-agents.ts'
+import { findAgent, matchingAgents, noSuchAgent } from './agents/find-agent.ts'
 import { addPinCommands } from './agents/pins.ts'
 import { addRegistryCommands, asAgentId } from './agents/registry.ts'
 
@@ -179,7 +185,7 @@ function checkNamed(here: CommandContext, agents: Agent[]): CommandResult {
   return { json: { ok, agents: agents.map(agentRow), diagnostics: [] }, text, code: ok ? 0 : 1 }
 }
 
-function checkFiles(here: CommandContext, directories: string[], known: AgentsHere): CommandResult {
+function checkFiles(here: CommandContext, directories: string[], known: HomeAgentsSettings): CommandResult {
   const { agents, diagnostics } =
     directories.length === 0
       ? openAgents(known).look(here.folder)
@@ -203,9 +209,9 @@ async function openHere(here: CommandContext): Promise<Agents> {
 }
 
 /** Settings for agents. Opens the engine once if session folders, which decide about trust, are not recorded yet. */
-async function agentsHere(here: CommandContext): Promise<AgentsHere & { config: Config }> {
+async function agentsHere(here: CommandContext): Promise<HomeAgentsSettings & { config: Config }> {
   const found = await settingsHere(here)
-  if (mayHaveDatabase(here, found.config) && !hasNotedFolders(found.paths))
+  if (mayHaveDatabase(here, found.config) && !hasRecordedFolders(found.paths))
     await here.heddle().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
       here.tell(`cannot read the folders of your sessions, so agent files in them are shown as trusted: ${why}`)
@@ -213,7 +219,7 @@ async function agentsHere(here: CommandContext): Promise<AgentsHere & { config: 
   return found
 }
 
-async function settingsHere(here: CommandContext): Promise<AgentsHere & { config: Config }> {
+async function settingsHere(here: CommandContext): Promise<HomeAgentsSettings & { config: Config }> {
   const paths = homePaths(here.home)
   const secrets = secretReader(paths.secrets)
   const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome, secrets })

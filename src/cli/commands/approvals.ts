@@ -8,10 +8,10 @@ import { ForeignText } from '../approvals/foreign-text.ts'
 import { approveLine, questionPage, questionRow } from '../approvals/question-page.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { answeredJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
-import { noteAndLeave } from '../note-and-leave.ts'
 import { answerPage } from '../pages/answer-page.ts'
 import { canAsk } from '../terminal/prompt.ts'
-import { printable, type Screen, table, wrapped } from '../terminal/screen.ts'
+import { printable, type Screen, table, wrapText } from '../terminal/screen.ts'
+import { waitForSummary } from '../wait-for-summary.ts'
 
 /** Max rows of text in a list; `show` prints all. */
 const maxRows = 40
@@ -108,7 +108,7 @@ function grantLines(screen: Screen, grant: GrantView): string[] {
   const { id, scope, session, agent, folder, covers, lapses } = grant
   const who = scope === 'session' ? `every agent in session ${printable(session ?? '–')}` : `@${printable(agent)}`
   const until = lapses ? ', until a run may have changed a file there' : ''
-  const head = wrapped(`${id}  ${who}, ${printable(folder)}${until}`, screen.columns, { words: true, hang: '   ' })
+  const head = wrapText(`${id}  ${who}, ${printable(folder)}${until}`, screen.columns, { words: true, hang: '   ' })
   return [...head, ...new ForeignText(screen, covers).rows(Number.POSITIVE_INFINITY)]
 }
 
@@ -147,7 +147,7 @@ async function decide(here: CommandContext, id: string, decision: Decision, wait
   const work = daemon ? undefined : await (await here.heddle()).work({ folder, session })
   try {
     const answer = await answerTo(here, client, decided)
-    const after = () => noteAndLeave(here, work, { ...answer, folder })
+    const after = () => waitForSummary(here, work, { ...answer, folder })
     return { json: answeredJson(answer), text: pageOf(here, answer, since), code: exitCodeOf(answer), after }
   } catch (error) {
     await work?.stop()

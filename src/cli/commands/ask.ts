@@ -19,11 +19,11 @@ import { chooseSession } from '../input/smart-session.ts'
 import { thinkingLevel } from '../input/thinking-level.ts'
 import { Progress } from '../live/progress.ts'
 import { recoveryNotice } from '../live/recovery-notice.ts'
-import { noteAndLeave } from '../note-and-leave.ts'
 import { answerPage, answerText, lastLine } from '../pages/answer-page.ts'
 import { routeLine } from '../pages/route-line.ts'
 import { terminalPane } from '../terminal/pane.ts'
 import { printable } from '../terminal/screen.ts'
+import { waitForSummary } from '../wait-for-summary.ts'
 
 export const registerAsk: Register = (program, run) => {
   program
@@ -192,7 +192,7 @@ async function askHere(here: CommandContext, question: Question, until: WaitOpti
     await work?.stop()
     throw error
   })
-  return { answer, after: () => noteAndLeave(here, work, answer) }
+  return { answer, after: () => waitForSummary(here, work, answer) }
 }
 
 /** Submits the question and waits for the answer, showing the stream meanwhile. Leaves nothing running. */

@@ -1,7 +1,7 @@
 import { HeddleError } from '../../domain/errors.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
-import { agrees, canAsk } from '../terminal/prompt.ts'
+import { canAsk, confirm } from '../terminal/prompt.ts'
 
 export const registerBackup: Register = (program, run) => {
   program
@@ -51,7 +51,7 @@ async function askToReplace(here: CommandContext, file: string): Promise<void> {
   const from =
     createdAt === null ? '' : ` of ${createdAt.slice(0, 16).replace('T', ' ')} UTC, ${countNoun(turns ?? 0, 'turn')}`
   here.tell(`this replaces ${now}\n  with ${file}${from}\n  the current data is kept, and you can go back`)
-  if (!(await agrees(here, 'replace it?')))
+  if (!(await confirm(here, 'replace it?')))
     throw new HeddleError('cancelled', 'nothing was replaced', `look at a backup: zcat ${file} | head`)
 }
 

@@ -5,7 +5,7 @@ import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { wholeInput } from '../input/piped.ts'
-import { ago, printable } from '../terminal/screen.ts'
+import { formatAge, printable } from '../terminal/screen.ts'
 import { waitsForUp, withUpHint } from './jobs/up-hint.ts'
 
 export const registerEvents: Register = (program, run) => {
@@ -110,7 +110,7 @@ function line(here: CommandContext, { at, kind, subject, payload }: Event): stri
   const { sessionId: _, root: __, ...told } = payload
   const facts = Object.entries(told).map(([name, value]) => `${name} ${printable(String(value))}`)
   return [
-    ago(new Date(at).toISOString(), here.clock.now()).padStart(8),
+    formatAge(new Date(at).toISOString(), here.clock.now()).padStart(8),
     kind.padEnd(16),
     printable(subject),
     ...facts,

@@ -1,13 +1,13 @@
 import { assertShown, trustFiles, type UntrustedDirectory, untrustedIn } from '../../app/untrusted-files.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
-import { shownPath } from '../../domain/text/visible.ts'
+import { quotePath } from '../../domain/text/visible.ts'
 import { isGitSample } from '../../home/git-samples.ts'
 import { ForeignText } from '../approvals/foreign-text.ts'
 import { countLines } from '../approvals/question-page.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { askLine, canAsk } from '../terminal/prompt.ts'
-import { paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, wrapText } from '../terminal/screen.ts'
 
 export const registerGit: Register = (program, run) => {
   const git = program
@@ -83,8 +83,8 @@ class UntrustedPages {
 
   constructor(screen: Screen, { files }: UntrustedDirectory) {
     this.#parts = files.map(({ path, isExecutable, content }) => ({
-      heading: wrapped(
-        paint(screen, 'bold', `${shownPath(path)}${isExecutable ? ' (executable)' : ''}`),
+      heading: wrapText(
+        paint(screen, 'bold', `${quotePath(path)}${isExecutable ? ' (executable)' : ''}`),
         screen.columns,
       ),
       text: new ForeignText(screen, content),

@@ -5,7 +5,7 @@ import { tail } from '../../domain/id.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { pageOptions } from '../input/pages.ts'
 import { drawGraph } from '../terminal/graph.ts'
-import { ago, cut, paint, printable, width } from '../terminal/screen.ts'
+import { formatAge, paint, printable, truncateToWidth, width } from '../terminal/screen.ts'
 
 const screenTurns = 20
 
@@ -110,11 +110,11 @@ function line(here: CommandContext, turn: TurnLine, before: string): string {
   const head = `${before}turn:${tail(turn.id)}`
   const facts = [
     paint(screen, 'dim', String(turn.depth).padStart(4)),
-    ago(turn.timestamp, here.clock.now()).padStart(8),
+    formatAge(turn.timestamp, here.clock.now()).padStart(8),
     ...(turn.session ? [paint(screen, 'green', `(${printable(turn.session)})`)] : []),
     ...(turn.type === 'compaction' ? [paint(screen, 'cyan', 'compaction')] : []),
     ...(turn.status === 'completed' ? [] : [paint(screen, 'red', turn.status)]),
   ].join('  ')
   const start = `${paint(screen, 'yellow', head)}${facts}  `
-  return cut(start + printable(turn.preview), Math.max(screen.columns, width(start) + 10))
+  return truncateToWidth(start + printable(turn.preview), Math.max(screen.columns, width(start) + 10))
 }

@@ -78,7 +78,7 @@ export const registerMemory: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle memory add "releases are cut on Tuesdays" --tag release')
     .action(
       run(async (here, [text], options) =>
-        (await import('./memory/memory-keep.ts')).addMemory(here, text, newWordsFrom(options)),
+        (await import('./memory/edit-memory.ts')).addMemory(here, text, newWordsFrom(options)),
       ),
     )
 
@@ -87,7 +87,7 @@ export const registerMemory: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle memory edit 12 "the port is 9090"')
     .action(
       run(async (here, [name = '', text], options) => {
-        const { editMemory } = await import('./memory/memory-keep.ts')
+        const { editMemory } = await import('./memory/edit-memory.ts')
         return editMemory(here, memoryNumber(name), text, wordsFrom(options))
       }),
     )
@@ -99,7 +99,7 @@ export const registerMemory: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle memory trust 12')
     .action(
       run(async (here, [name = ''], options) => {
-        const { vouchForMemory } = await import('./memory/memory-keep.ts')
+        const { vouchForMemory } = await import('./memory/edit-memory.ts')
         return vouchForMemory(here, memoryNumber(name), options['yes'] === true)
       }),
     )
@@ -112,7 +112,7 @@ export const registerMemory: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle memory forget 12')
     .action(
       run(async (here, [name = ''], options) => {
-        const { forgetMemory } = await import('./memory/memory-keep.ts')
+        const { forgetMemory } = await import('./memory/edit-memory.ts')
         const older = options['older'] === true
         return forgetMemory(here, memoryNumber(name), { yes: options['yes'] === true, older })
       }),

@@ -5,8 +5,8 @@ import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { watchPlan } from '../live/watch-plan.ts'
 import { drawPlan } from '../pages/plan-graph.ts'
 import { nextForPlan, noticesOf } from '../pages/plan-page.ts'
-import { ago, printable, table } from '../terminal/screen.ts'
-import { numberOf } from './plans-number.ts'
+import { formatAge, printable, table } from '../terminal/screen.ts'
+import { numberOf } from './plan-number.ts'
 
 export const registerPlans: Register = (program, run) => {
   program
@@ -45,7 +45,7 @@ function listOf(here: CommandContext, plans: PlanLine[], all: boolean): string {
     counted(plan),
     printable(plan.title),
     printable(plan.session ?? '–'),
-    ago(plan.finishedAt ?? plan.createdAt, here.clock.now()),
+    formatAge(plan.finishedAt ?? plan.createdAt, here.clock.now()),
   ])
   return table(here.screen, rows, 3)
 }

@@ -3,9 +3,9 @@ import { describeLimits } from '../../commands/profiles.ts'
 import { type CommandContext, type CommandResult, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { asObject, readJsonFile } from '../input/json-file.ts'
-import { authorWords, versionLines } from '../pages/policy-page.ts'
+import { describeAuthor, versionLines } from '../pages/policy-page.ts'
 import { facts } from '../terminal/facts.ts'
-import { ago, printable, table } from '../terminal/screen.ts'
+import { formatAge, printable, table } from '../terminal/screen.ts'
 
 /** What agents may use: models, skills, context window, system prompt and limits. */
 export const registerProfiles: Register = (program, run) => {
@@ -104,7 +104,7 @@ function profilePage(here: CommandContext, profile: ProfileView): string {
     ['tools', limits.permissions ? printable(JSON.stringify(limits.permissions)) : null],
     [
       'changed',
-      `version ${profile.version}, ${authorWords(profile.updatedBy)}, ${ago(profile.updatedAt, here.clock.now())}`,
+      `version ${profile.version}, ${describeAuthor(profile.updatedBy)}, ${formatAge(profile.updatedAt, here.clock.now())}`,
     ],
   ]
   const prompt = systemPrompt === undefined ? [] : ['', printable(systemPrompt, { lines: true })]

@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import type { ResultLine } from '../../api/views/plan.ts'
 import { type Register, rareGroup } from '../command.ts'
 import { withoutLabel } from '../pages/plan-graph.ts'
-import { ago, printable, table } from '../terminal/screen.ts'
+import { formatAge, printable, table } from '../terminal/screen.ts'
 
 export const registerResults: Register = (program, run) => {
   program
@@ -36,6 +36,6 @@ function row({ id, taskId, skillUsed, status, summary, processed, createdAt }: R
     `@${printable(skillUsed ?? '–')}`,
     taskId === null ? '–' : `task:${taskId}`,
     printable(withoutLabel(summary)),
-    processed ? ago(createdAt, now) : 'not read yet',
+    processed ? formatAge(createdAt, now) : 'not read yet',
   ]
 }

@@ -6,8 +6,8 @@ import { parseReference } from '../../domain/reference.ts'
 import type { Register } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
 import { inThousands } from '../pages/answer-page.ts'
-import { untilWords } from '../pages/job-words.ts'
-import { lostWords, spendingNotes, spendingRow } from '../pages/spending-words.ts'
+import { formatUntil } from '../pages/format-job-times.ts'
+import { formatLost, spendingNotes, spendingRow } from '../pages/format-spending.ts'
 import { printable, table } from '../terminal/screen.ts'
 
 const cancelTimeout: Millis = 5000
@@ -42,7 +42,7 @@ export const registerRuns: Register = (program, run) => {
               : 'nothing is running    heddle ask "…", heddle ps --all'
         const { nextFires } = await client.status(here.folder, here.clock.now())
         const next = nextFires.map(
-          ({ name, at }) => `${printable(name)} ${untilWords(Date.parse(at) - here.clock.now())}`,
+          ({ name, at }) => `${printable(name)} ${formatUntil(Date.parse(at) - here.clock.now())}`,
         )
         const jobs = next.length > 0 ? [`next jobs: ${next.join(', ')}    heddle cron`] : []
         return { json: { runs, ...more, nextFires }, text: [text, ...jobs].join('\n') }
@@ -150,6 +150,6 @@ function row(run: RunLine): string[] {
     run.doing === run.state ? laneWords(run) : printable(run.doing),
     `${run.ageSeconds}s`,
     `${inThousands(run.tokens)} tok`,
-    `${run.estimatedUsd > 0 ? '~' : ''}$${(run.costUsd + run.estimatedUsd).toFixed(2)}${lostWords(run)}`,
+    `${run.estimatedUsd > 0 ? '~' : ''}$${(run.costUsd + run.estimatedUsd).toFixed(2)}${formatLost(run)}`,
   ]
 }

@@ -1,5 +1,5 @@
 import type { SessionDetails, SessionView } from '../../api/views/session.ts'
-import { talks } from '../../commands/sessions.ts'
+import { userSessions } from '../../commands/sessions.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
@@ -8,7 +8,7 @@ import { countNoun } from '../../domain/text/count-noun.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
 import { readTextOption } from '../input/text-file.ts'
-import { ago, paint, printable, table } from '../terminal/screen.ts'
+import { formatAge, paint, printable, table } from '../terminal/screen.ts'
 
 const screenSessions = 30
 
@@ -123,7 +123,7 @@ async function findSession(here: CommandContext, name: string): Promise<SessionD
 async function list(here: CommandContext, options: Record<string, unknown>) {
   const client = await here.client()
   const all = options['all'] === true
-  const scope = all ? {} : { folder: here.folder, ...talks }
+  const scope = all ? {} : { folder: here.folder, ...userSessions }
   const page = pageOptions(options, here.json ? 0 : screenSessions, 'sessions')
   const { rows, ...more } = await readPages((part) => client.sessions({ ...scope, ...part }), {
     ...page,
@@ -141,7 +141,7 @@ function listing(here: CommandContext, sessions: SessionView[], all: boolean): s
     paint(here.screen, 'bold', printable(session.label)),
     session.headTurnId ? `turn:${tail(session.headTurnId)}` : '–',
     countNoun(session.depth, 'turn'),
-    ago(session.updatedAt, here.clock.now()),
+    formatAge(session.updatedAt, here.clock.now()),
     [session.persona ?? '', session.archived ? 'archived' : '', all ? printable(session.folder) : '']
       .filter(Boolean)
       .join('  '),

@@ -11,12 +11,12 @@ import type { CommandContext, Register } from '../command.ts'
 import { callStatus } from '../live/call-line.ts'
 import { clampWords } from '../pages/answer-page.ts'
 import { commandLines } from '../pages/command-lines.ts'
+import { formatMoney, formatTokenCounts } from '../pages/format-spending.ts'
 import { memoryPage, remindersLines } from '../pages/memory-page.ts'
 import { narrativePage } from '../pages/narrative-page.ts'
 import { planPage, resultPage, taskPage } from '../pages/plan-page.ts'
-import { moneyWords, tokenWords } from '../pages/spending-words.ts'
 import { facts } from '../terminal/facts.ts'
-import { ago, paint, printable, table } from '../terminal/screen.ts'
+import { formatAge, paint, printable, table } from '../terminal/screen.ts'
 
 export const registerShow: Register = (program, run) => {
   program
@@ -58,7 +58,7 @@ function page(here: CommandContext, shown: Shown): string {
         ['turns', String(shown.depth)],
         ['persona', personaWords(shown.persona, shown.boundBy)],
         ['prompt', shown.ownSystemPrompt && printable(shown.ownSystemPrompt, { lines: true })],
-        ['used', ago(shown.updatedAt, here.clock.now()) + (shown.archived ? ', archived' : '')],
+        ['used', formatAge(shown.updatedAt, here.clock.now()) + (shown.archived ? ', archived' : '')],
         ['next', `heddle log ${printable(shown.label)}`],
       ])
     case 'persona':
@@ -187,10 +187,10 @@ function runPage(here: CommandContext, run: RunView): string {
     ['began', run.createdAt],
     ['ended', run.finishedAt],
     ['tried', run.crashes + run.tries > 0 ? `${run.crashes} crashes, ${run.tries} retries` : null],
-    ['spent', `${tokenWords(run.usage)}, ${moneyWords(run.usage)}`],
+    ['spent', `${formatTokenCounts(run.usage)}, ${formatMoney(run.usage)}`],
     [
       'request',
-      `${moneyWords(budget.request)} of $${budget.usd}, ${tokenWords(budget.request)} of ${budget.tokens} tokens`,
+      `${formatMoney(budget.request)} of $${budget.usd}, ${formatTokenCounts(budget.request)} of ${budget.tokens} tokens`,
     ],
     ['models', run.ceiling.models?.map((name) => printable(name)).join(', ') || null],
     ['skills', namesWords(run.ceiling.skills)],

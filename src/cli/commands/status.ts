@@ -1,7 +1,7 @@
 import type { PlanLine } from '../../api/views/plan.ts'
 import type { SessionView } from '../../api/views/session.ts'
 import type { StatusView } from '../../api/views/status.ts'
-import { talks } from '../../commands/sessions.ts'
+import { userSessions } from '../../commands/sessions.ts'
 import { rehearsal } from '../../config/schema.ts'
 import { tail } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
@@ -9,9 +9,9 @@ import type { Daemon } from '../../gateway/client.ts'
 import { version } from '../../version.ts'
 import { type LastVisit, lastSeen, markSeen } from '../chat/last-visit.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
-import { untilWords } from '../pages/job-words.ts'
-import { lostWords } from '../pages/spending-words.ts'
-import { ago, cut, paint, printable } from '../terminal/screen.ts'
+import { formatUntil } from '../pages/format-job-times.ts'
+import { formatLost } from '../pages/format-spending.ts'
+import { formatAge, paint, printable, truncateToWidth } from '../terminal/screen.ts'
 
 const maxNews = 5
 
@@ -30,10 +30,10 @@ export async function status(here: CommandContext): Promise<CommandResult> {
   const view = await client.status(here.folder, since.at)
   const plans = await client.plans({ folder: here.folder })
   const { folder } = here
-  const count = await client.countSessions({ folder, ...talks })
+  const count = await client.countSessions({ folder, ...userSessions })
   const [main] = [
-    ...(await client.sessions({ folder, label: 'main', ...talks })).rows,
-    ...(await client.sessions({ folder, limit: 1, ...talks })).rows,
+    ...(await client.sessions({ folder, label: 'main', ...userSessions })).rows,
+    ...(await client.sessions({ folder, limit: 1, ...userSessions })).rows,
   ]
   markSeen(here)
   return {
@@ -43,11 +43,11 @@ export async function status(here: CommandContext): Promise<CommandResult> {
       statusRow(here, 'folder', printable(here.folder)),
       statusRow(here, 'home', printable(here.home)),
       ...sessionRows(here, main, count),
-      statusRow(here, 'model', modelWords(view.model)),
+      statusRow(here, 'model', describeModel(view.model)),
       statusRow(
         here,
         'spend',
-        `${todayWords(view)}${view.dayLimitUsd === null ? '' : ` of $${view.dayLimitUsd.toFixed(2)}`}`,
+        `${formatToday(view)}${view.dayLimitUsd === null ? '' : ` of $${view.dayLimitUsd.toFixed(2)}`}`,
       ),
       ...needsYouRows(here, view),
       runningRow(here, view, plans, daemon),
@@ -60,17 +60,17 @@ export async function status(here: CommandContext): Promise<CommandResult> {
 }
 
 /** Today's cost: spent, possibly lost, and reserved. */
-export function todayWords(view: StatusView): string {
+export function formatToday(view: StatusView): string {
   const { spentTodayUsd: costUsd, estimatedTodayUsd: estimatedUsd, lostTodayUsd: lostUsd, reservedTodayUsd } = view
   const reserved = reservedTodayUsd > 0 ? `, $${reservedTodayUsd.toFixed(2)} reserved` : ''
   const spent = `${estimatedUsd > 0 ? '~' : ''}$${(costUsd + estimatedUsd).toFixed(2)} today`
-  return `${spent}${lostWords({ costUsd, lostUsd })}${reserved}`
+  return `${spent}${formatLost({ costUsd, lostUsd })}${reserved}`
 }
 
 function sessionRows(here: CommandContext, main: SessionView | undefined, count: number): string[] {
   if (!main) return [statusRow(here, 'session', 'none yet    heddle ask "…"')]
   const head = main.headTurnId ? `, head turn:${tail(main.headTurnId)}` : ''
-  const used = ago(main.updatedAt, here.clock.now())
+  const used = formatAge(main.updatedAt, here.clock.now())
   const label = printable(main.label)
   return [
     statusRow(here, 'session', `${label}, ${countNoun(main.depth, 'turn')}${head}, ${used}    heddle log ${label}`),
@@ -105,7 +105,7 @@ export function runningRow(
 export function jobRows(here: CommandContext, view: StatusView): string[] {
   const { nextFires, disabledJobs, deadMessages, jobsHeld } = view
   const now = here.clock.now()
-  const next = nextFires.map(({ name, at }) => `${printable(name)} ${untilWords(Date.parse(at) - now)}`)
+  const next = nextFires.map(({ name, at }) => `${printable(name)} ${formatUntil(Date.parse(at) - now)}`)
   const notes = [
     ...(disabledJobs > 0 ? [`${countNoun(disabledJobs, 'job')} disabled after failures    heddle cron list`] : []),
     ...(deadMessages > 0 ? [`${countNoun(deadMessages, 'message')} not delivered    heddle cron outbox --dead`] : []),
@@ -127,7 +127,7 @@ function planWords({ id, counts }: PlanLine): string {
 export function newsRows(here: CommandContext, { sinceLast }: StatusView, since: LastVisit): string[] {
   if (sinceLast.length === 0) return []
   const news = sinceLast.slice(-maxNews)
-  const when = since.isKnown ? `${ago(new Date(since.at).toISOString(), here.clock.now())}: ` : ''
+  const when = since.isKnown ? `${formatAge(new Date(since.at).toISOString(), here.clock.now())}: ` : ''
   return [
     statusRow(
       here,
@@ -137,7 +137,7 @@ export function newsRows(here: CommandContext, { sinceLast }: StatusView, since:
     ...news.map(({ turnId, session, status, preview }) => {
       const colour = status === 'completed' ? 'green' : 'red'
       const head = `${paint(here.screen, colour, status.padEnd(9))}  turn:${tail(turnId)}  ${printable(session)}  `
-      return statusRow(here, '', head + cut(printable(preview), Math.max(20, here.screen.columns - 50)))
+      return statusRow(here, '', head + truncateToWidth(printable(preview), Math.max(20, here.screen.columns - 50)))
     }),
   ]
 }
@@ -147,7 +147,7 @@ export function statusRow({ screen }: Pick<CommandContext, 'screen'>, name: stri
 }
 
 /** The model in use; the rehearsal script is explained. */
-export function modelWords(model: string | null): string {
+export function describeModel(model: string | null): string {
   return model === rehearsal
     ? 'demo mode (rehearsal): no model configured    heddle models add'
     : printable(model ?? 'none')

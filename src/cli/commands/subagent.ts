@@ -3,7 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
 import { type Register, rareGroup } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
-import { ago, printable, table } from '../terminal/screen.ts'
+import { formatAge, printable, table } from '../terminal/screen.ts'
 
 const cancelTimeout: Millis = 5000
 const shownHistory = 20
@@ -53,7 +53,7 @@ export const registerSubagent: Register = (program, run) => {
         const facts: [string, string | undefined][] = [
           ['label', found.label],
           ['status', statusWords(found)],
-          ['started', ago(found.startedAt, here.clock.now())],
+          ['started', formatAge(found.startedAt, here.clock.now())],
           ['model', found.model ?? undefined],
           ['session', found.sessionKey],
           ['asked by', found.requesterKey ?? 'a session that is gone'],
@@ -95,6 +95,6 @@ function row(line: SubagentLine, now: Millis): string[] {
     printable(line.label),
     printable(line.requesterKey ?? '–'),
     printable(line.task),
-    ago(line.startedAt, now),
+    formatAge(line.startedAt, now),
   ]
 }

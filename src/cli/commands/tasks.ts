@@ -7,7 +7,7 @@ import { type CommandContext, type CommandResult, type Register, rareGroup } fro
 import { taskRow } from '../pages/plan-page.ts'
 import { canAsk, readInput } from '../terminal/prompt.ts'
 import { table } from '../terminal/screen.ts'
-import { numberOf } from './plans-number.ts'
+import { numberOf } from './plan-number.ts'
 
 export const registerTasks: Register = (program, run) => {
   const tasks = program

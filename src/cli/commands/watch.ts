@@ -3,7 +3,7 @@ import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { isTerminal } from '../../domain/run.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { exitCodeOf } from '../exit-codes.ts'
-import { isAt, liveRuns, runView, type WatchTarget } from '../live/live-runs.ts'
+import { isSameTarget, liveRuns, runView, type WatchTarget } from '../live/live-runs.ts'
 import { SessionWatcher, type WatchScope } from '../live/watch-session.ts'
 
 export const registerWatch: Register = (program, run) => {
@@ -50,11 +50,11 @@ async function findScope(here: CommandContext, app: App, reference: string | und
   }
   const wanted = { session: shown?.label ?? 'main', folder: shown?.folder ?? here.folder }
   const busy =
-    live.findLast(({ root }) => isAt(root, wanted)) ??
+    live.findLast(({ root }) => isSameTarget(root, wanted)) ??
     (shown ? undefined : (live.findLast(({ root }) => root.folder === here.folder) ?? live.at(-1)))
   if (!busy && !shown) await assertSession(app, wanted)
   const place = busy?.root ?? wanted
-  const inside = live.filter(({ root }) => isAt(root, place)).map(({ line }) => line)
+  const inside = live.filter(({ root }) => isSameTarget(root, place)).map(({ line }) => line)
   const own = inside.find(({ session }) => session === place.session)
   return {
     ...place,

@@ -2,7 +2,7 @@ import { HeddleError, UsageError } from '../../domain/errors.ts'
 import type { SessionMatch, SmartRoute } from '../../domain/smart-route.ts'
 import type { CommandContext } from '../command.ts'
 import { askLine, canAsk } from '../terminal/prompt.ts'
-import { ago, paint, printable, table } from '../terminal/screen.ts'
+import { formatAge, paint, printable, table } from '../terminal/screen.ts'
 
 const defaultSession = 'main'
 const maxWords = 6
@@ -55,7 +55,7 @@ async function askWhich(here: CommandContext, { others }: SmartRoute): Promise<S
   const rows = others.map((match, at) => [
     `  ${at + 1}`,
     nameOf(here, match),
-    ago(match.updatedAt, now),
+    formatAge(match.updatedAt, now),
     sharing(match),
   ])
   if (most > others.length) rows.push([`  ${most}`, defaultSession, '', 'for anything else'])

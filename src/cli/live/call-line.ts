@@ -1,7 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
 import { formatSeconds } from '../pages/answer-page.ts'
-import { cut, paint, printable, type Screen, width } from '../terminal/screen.ts'
+import { paint, printable, type Screen, truncateToWidth, width } from '../terminal/screen.ts'
 
 const maxColumns = 100
 
@@ -25,7 +25,10 @@ export function callLine(screen: Screen, { runId, depth, agent, what, about = ''
   const word = status === undefined ? undefined : callStatus(status)
   const end = [time, ...(word === undefined ? [] : [word])].join('  ')
   const room = Math.min(screen.columns, maxColumns) - width(indent + who) - 2 - width(end) - 2
-  const doing = cut([printable(what), printable(about)].filter((part) => part !== '').join(' '), Math.max(10, room))
+  const doing = truncateToWidth(
+    [printable(what), printable(about)].filter((part) => part !== '').join(' '),
+    Math.max(10, room),
+  )
   const gap = ' '.repeat(Math.max(2, room - width(doing) + 2))
   const ending = time + (status === undefined || word === undefined ? '' : `  ${paint(screen, colourOf(status), word)}`)
   return `${indent}${paint(screen, 'dim', who)}  ${doing}${end === '' ? '' : gap + ending}`.trimEnd()

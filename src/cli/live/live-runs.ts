@@ -22,11 +22,11 @@ export async function liveRuns(app: App): Promise<{ line: RunLine; root: WatchTa
 }
 
 /** Active runs of the requests of one session, those of its agents included. */
-export async function runsAt(app: App, place: WatchTarget): Promise<RunLine[]> {
-  return (await liveRuns(app)).filter(({ root }) => isAt(root, place)).map(({ line }) => line)
+export async function runsOfTarget(app: App, place: WatchTarget): Promise<RunLine[]> {
+  return (await liveRuns(app)).filter(({ root }) => isSameTarget(root, place)).map(({ line }) => line)
 }
 
-export function isAt(place: WatchTarget, other: WatchTarget): boolean {
+export function isSameTarget(place: WatchTarget, other: WatchTarget): boolean {
   return place.session === other.session && place.folder === other.folder
 }
 

@@ -29,7 +29,7 @@ export function trackRun(
 }
 
 /** How long a run has been silent, once that is worth showing. */
-export function silence(run: RunProgress, now: Millis, hasText = false): string {
+export function formatSilence(run: RunProgress, now: Millis, hasText = false): string {
   if (run.waits !== '') return run.waits
   const silent = now - run.lastAt
   if (silent < silentAfter) return ''

@@ -10,12 +10,12 @@ import { retryReason } from '../../domain/text/failure-words.ts'
 import type { StreamItem } from '../../gateway/api.ts'
 import { colouredNotice, remedyLine } from '../chat/talk-lines.ts'
 import { lastLine } from '../pages/answer-page.ts'
-import { formatUsd } from '../pages/spending-words.ts'
+import { formatUsd } from '../pages/format-spending.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 import { callLine } from './call-line.ts'
 import { PlanProgress } from './plan-progress.ts'
 import { summarisedLine } from './progress.ts'
-import { type RunProgress, silence, trackRun } from './run-progress.ts'
+import { formatSilence, type RunProgress, trackRun } from './run-progress.ts'
 import { StreamedLines } from './streamed-lines.ts'
 
 const maxMoving = 6
@@ -143,7 +143,7 @@ export class SessionRenderer {
     const who = { runId: run.id, depth: run.depth, agent: run.agent }
     const calls = [...run.calls.values()].map(({ name, about, at }) => ({ what: name, about, took: now - at }))
     if (run === this.#own) return calls.map((call) => callLine(screen, { ...who, ...call }))
-    const { what, about } = calls.at(-1) ?? { what: run.isStarted ? silence(run, now) || 'thinking' : 'queued' }
+    const { what, about } = calls.at(-1) ?? { what: run.isStarted ? formatSilence(run, now) || 'thinking' : 'queued' }
     const took = now - run.startedAt
     const task = this.#plans.doing(run.id, [what, about ?? ''].join(' ').trim(), took)
     return [task ?? callLine(screen, { ...who, what, about, took })]
@@ -154,7 +154,7 @@ export class SessionRenderer {
     const [{ model, usd }, own] = [this.#spent, this.#own]
     const active = [...this.#children.values()].filter(({ isStarted }) => isStarted).length
     const agents = `${countNoun(active, 'agent')} running`
-    const silent = own && own.calls.size === 0 ? silence(own, now, this.#stream.hasText) : ''
+    const silent = own && own.calls.size === 0 ? formatSilence(own, now, this.#stream.hasText) : ''
     return [
       own ? `run:${tail(own.id)}` : '',
       silent,

@@ -1,6 +1,6 @@
 import type { LiveDelta } from '../../gateway/api.ts'
 import { Markdown } from '../terminal/markdown.ts'
-import { paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, wrapText } from '../terminal/screen.ts'
 
 const thinkingRows = 3
 const thinkingKept = 2000
@@ -46,7 +46,7 @@ export class StreamedLines {
     if (rest.trim() !== '') return this.#markdown.peek(rest).join('\n')
     const thought = printable(this.#thinking.trim(), { lines: true }).replaceAll('\t', '  ')
     if (this.#text !== '' || thought === '') return ''
-    const rows = wrapped(thought, this.#screen.columns, { words: true }).slice(-thinkingRows)
+    const rows = wrapText(thought, this.#screen.columns, { words: true }).slice(-thinkingRows)
     return rows.map((row) => paint(this.#screen, 'dim', row)).join('\n')
   }
 

@@ -10,8 +10,8 @@ import type { CommandContext } from '../command.ts'
 import { answerPage } from '../pages/answer-page.ts'
 import { type Pane, plainPane, terminalPane } from '../terminal/pane.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
-import { askAgainAlone } from './ask-again-alone.ts'
 import { EventLines } from './event-lines.ts'
+import { retryWithoutDaemon } from './retry-without-daemon.ts'
 import { StreamedText } from './streamed-text.ts'
 
 /** Target of a watch: one run until it ends, or a session until the user leaves. */
@@ -80,7 +80,7 @@ export class SessionWatcher {
 
   /** Asks the daemon; if that is gone, the engine in this process. */
   ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
-    return askAgainAlone(
+    return retryWithoutDaemon(
       () => what(this.#client),
       () => this.#continueAlone(),
     )

@@ -1,6 +1,6 @@
 import { type Agent, type AgentDiagnostic, isLive } from '../../domain/agent.ts'
 import type { AgentEntry } from '../../domain/profiles/registry.ts'
-import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, truncateToWidth, width, wrapText } from '../terminal/screen.ts'
 
 const maxNameWidth = 24
 
@@ -52,11 +52,11 @@ export function agentList(screen: Screen, agents: readonly Agent[], entries: rea
 }
 
 function entryLines(screen: Screen, { agentId, description, profileId, tags }: AgentEntry, room: number): string {
-  const name = cut(printable(agentId.slice(1)), room)
+  const name = truncateToWidth(printable(agentId.slice(1)), room)
   const more = ['registry', profileId, ...(tags.length > 0 ? [tags.join(', ')] : [])].join(' · ')
   return [
-    `${paint(screen, 'bold', name)}${' '.repeat(room - width(name) + 2)}${cut(printable(description), screen.columns - room - 2)}`,
-    ...wrapped(' '.repeat(room + 2) + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
+    `${paint(screen, 'bold', name)}${' '.repeat(room - width(name) + 2)}${truncateToWidth(printable(description), screen.columns - room - 2)}`,
+    ...wrapText(' '.repeat(room + 2) + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
   ].join('\n')
 }
 
@@ -67,10 +67,10 @@ function fileLines(
   room: number,
 ): string[] {
   return agents.map((agent) => {
-    const name = cut(printable(agent.name), room)
+    const name = truncateToWidth(printable(agent.name), room)
     const state = stateOf(agent)
     const left = screen.columns - room - 2 - (state === '' ? 0 : state.length + 2)
-    const description = cut(printable(oneLineOf(agent)), left)
+    const description = truncateToWidth(printable(oneLineOf(agent)), left)
     const weight = `${agent.promptTokens} tokens`
     const more = [
       agent.source,
@@ -82,7 +82,7 @@ function fileLines(
     const indent = ' '.repeat(room + 2)
     return [
       `${paint(screen, 'bold', name)}${' '.repeat(room - width(name) + 2)}${painted(screen, agent, state)}${description}`,
-      ...wrapped(indent + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
+      ...wrapText(indent + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
     ].join('\n')
   })
 }
@@ -142,7 +142,7 @@ function factLines(screen: Screen, name: string, rows: readonly [string, string 
   const lines = rows.flatMap(([title, value]) =>
     value === null || value === ''
       ? []
-      : wrapped(`${paint(screen, 'dim', title.padEnd(7))}  ${printable(value)}`, screen.columns, hanging(9)),
+      : wrapText(`${paint(screen, 'dim', title.padEnd(7))}  ${printable(value)}`, screen.columns, hanging(9)),
   )
   return [paint(screen, 'yellow', `@${printable(name)}`), ...lines].join('\n')
 }
@@ -158,8 +158,8 @@ export function findingLines(
     const place = [...(paths ? [path] : []), ...(line === undefined ? [] : [`line ${line}`])].join(' ')
     const finding = `  ${paint(screen, colour[level], level.padEnd(7))} ${printable(place && `${place}: `)}${printable(message)}`
     const advice =
-      remedy === undefined ? [] : wrapped(`${' '.repeat(10)}→ ${printable(remedy)}`, screen.columns, hanging(12))
-    return [...wrapped(finding, screen.columns, hanging(10)), ...advice]
+      remedy === undefined ? [] : wrapText(`${' '.repeat(10)}→ ${printable(remedy)}`, screen.columns, hanging(12))
+    return [...wrapText(finding, screen.columns, hanging(10)), ...advice]
   })
 }
 

@@ -4,8 +4,8 @@ import { tail } from '../../domain/id.ts'
 import type { TurnModel, Usage } from '../../domain/turn.ts'
 import { failureLines } from '../chat/talk-lines.ts'
 import { markdown } from '../terminal/markdown.ts'
-import { cut, paint, printable, type Screen, width } from '../terminal/screen.ts'
-import { moneyWords, tokenWords } from './spending-words.ts'
+import { paint, printable, type Screen, truncateToWidth, width } from '../terminal/screen.ts'
+import { formatMoney, formatTokenCounts } from './format-spending.ts'
 
 const minModelWidth = 12
 
@@ -55,16 +55,16 @@ export function lastLine(screen: Screen, facts: AnswerFacts): string {
 
 function factsLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
   const turn = `turn:${tail(turnId ?? '')}`
-  const inAll = request && sumOf(request) > sumOf(usage) ? ` of ${moneyWords(request)}` : ''
-  const after = [tokenWords(usage), `${moneyWords(usage)}${inAll}`, formatSeconds(took)].join(' · ')
+  const inAll = request && sumOf(request) > sumOf(usage) ? ` of ${formatMoney(request)}` : ''
+  const after = [formatTokenCounts(usage), `${formatMoney(usage)}${inAll}`, formatSeconds(took)].join(' · ')
   const command = next ?? `heddle show ${turn}`
   const name = printable(model.actual ?? '')
   const line = (shown: string) =>
     paint(screen, 'dim', `${turn} · ${model.actual === null ? '' : `${shown} · `}${after}`)
   const room = screen.columns - width(`${line('')}  ${command}`)
   if (!screen.isTerminal || width(name) <= room) return `${line(name)}  ${command}`
-  if (room >= minModelWidth) return `${line(cut(name, room))}  ${command}`
-  return `${line(cut(name, screen.columns - width(line(''))))}\n${command.padStart(screen.columns)}`
+  if (room >= minModelWidth) return `${line(truncateToWidth(name, room))}  ${command}`
+  return `${line(truncateToWidth(name, screen.columns - width(line(''))))}\n${command.padStart(screen.columns)}`
 }
 
 function sumOf({ costUsd, estimatedUsd = 0, lostUsd = 0 }: Usage): number {

@@ -10,7 +10,7 @@ import type {
 import { tail } from '../../domain/id.ts'
 import { passageLine } from '../../domain/text/passage.ts'
 import { facts } from '../terminal/facts.ts'
-import { ago, cut, printable, type Screen, table, width } from '../terminal/screen.ts'
+import { formatAge, printable, type Screen, table, truncateToWidth, width } from '../terminal/screen.ts'
 
 const maxTagsWidth = 20
 const maxWordsWidth = 32
@@ -23,9 +23,9 @@ export function memoryTable(screen: Screen, memories: readonly MemoryLine[], now
   const rows = memories.map((memory) => [
     `memory:${memory.id}`,
     oneLine(memory.content),
-    cut(tagWords(memory), maxTagsWidth),
+    truncateToWidth(tagWords(memory), maxTagsWidth),
     trustWord(memory),
-    ago(memory.createdAt, now),
+    formatAge(memory.createdAt, now),
   ])
   return table(screen, rows, 1)
 }
@@ -50,7 +50,7 @@ export function foundTable(
     rank.toFixed(2),
     oneLine(text),
     trust,
-    words.length === 0 ? '(by meaning)' : cut(words.map((word) => printable(word)).join(' '), maxTagsWidth),
+    words.length === 0 ? '(by meaning)' : truncateToWidth(words.map((word) => printable(word)).join(' '), maxTagsWidth),
   ])
   return table(screen, rows, 2)
 }
@@ -104,14 +104,14 @@ export function remindersLines(
   const rows = shown.map(({ name, text, words }) => [
     `  ${name}`,
     text,
-    cut(`by ${words.map((word) => printable(word)).join(', ') || 'meaning'}`, maxWordsWidth),
+    truncateToWidth(`by ${words.map((word) => printable(word)).join(', ') || 'meaning'}`, maxWordsWidth),
   ])
   return table(screen, rows, 1)
 }
 
 /** A mention of a memory with the beginning of its text. */
 export function memoryMention(screen: Screen, what: string, { id, content }: Pick<MemoryLine, 'id' | 'content'>) {
-  return cut(`  ${what} memory:${id}  ${oneLine(content)}`, screen.columns)
+  return truncateToWidth(`  ${what} memory:${id}  ${oneLine(content)}`, screen.columns)
 }
 
 /** A mention with its date, and whether it is untrusted. */
@@ -121,12 +121,12 @@ export function datedMention(
   { id, content, day, trusted = true }: SimilarMemory & { trusted?: boolean },
 ): string {
   const text = [trustWord({ trusted }), oneLine(content)].filter((part) => part !== '').join('  ')
-  return cut(`  ${what} memory:${id}  ${day}  ${text}`, screen.columns)
+  return truncateToWidth(`  ${what} memory:${id}  ${day}  ${text}`, screen.columns)
 }
 
 /** The text of a memory in one line. */
 export function contentLine(screen: Screen, { content }: Pick<MemoryLine, 'content'>): string {
-  return cut(`  ${oneLine(content)}`, screen.columns)
+  return truncateToWidth(`  ${oneLine(content)}`, screen.columns)
 }
 
 /** The first names, and how many more there are; null for none. */
@@ -141,7 +141,7 @@ function placeOf(screen: Screen, { replacedBy, forgottenAt }: MemoryView): strin
   const { id, content, createdAt } = replacedBy
   return content === ''
     ? `memory:${id} replaced it and was forgotten`
-    : cut(`memory:${id} replaced it on ${createdAt.slice(0, 10)}: ${oneLine(content)}`, screen.columns - 10)
+    : truncateToWidth(`memory:${id} replaced it on ${createdAt.slice(0, 10)}: ${oneLine(content)}`, screen.columns - 10)
 }
 
 function nextOf({ id, replacedBy, forgottenAt }: MemoryView): string | null {

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import type { CitedMemory, NarrativeLine, NarrativeView } from '../../api/views/narrative.ts'
 import { tail } from '../../domain/id.ts'
 import { facts } from '../terminal/facts.ts'
-import { ago, cut, printable, type Screen, table } from '../terminal/screen.ts'
+import { formatAge, printable, type Screen, table, truncateToWidth } from '../terminal/screen.ts'
 
 /** Table of narratives, one line each. */
 export function narrativeTable(screen: Screen, narratives: readonly NarrativeLine[], now: number): string {
@@ -10,7 +10,7 @@ export function narrativeTable(screen: Screen, narratives: readonly NarrativeLin
   const isMixed = new Set(narratives.map(({ folder }) => folder)).size > 1
   const rows = narratives.map(({ id, createdAt, topic, summary, trusted, folder }) => [
     `narrative:${id}`,
-    ago(createdAt, now),
+    formatAge(createdAt, now),
     [...(isMixed ? [printable(basename(folder))] : []), ...(topic === undefined ? [] : [`#${printable(topic)}`])].join(
       ' ',
     ),
@@ -71,5 +71,5 @@ function fate({ state, replacedBy }: CitedMemory): string {
 }
 
 function oneLine(text: string): string {
-  return cut(printable(text.slice(0, 1000).toWellFormed().replace(/\s+/g, ' ')), 400)
+  return truncateToWidth(printable(text.slice(0, 1000).toWellFormed().replace(/\s+/g, ' ')), 400)
 }

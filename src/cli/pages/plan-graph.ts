@@ -2,10 +2,10 @@ import type { PlanView, TaskLine } from '../../api/views/plan.ts'
 import type { TaskStatus } from '../../domain/plan.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Usage } from '../../domain/turn.ts'
-import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, truncateToWidth, width, wrapText } from '../terminal/screen.ts'
 import { formatSeconds } from './answer-page.ts'
-import { afterWords, layersOf } from './plan-layers.ts'
-import { moneyWords } from './spending-words.ts'
+import { formatMoney } from './format-spending.ts'
+import { formatDependencies, layersOf } from './plan-layers.ts'
 
 /** Facts about a plan that are not part of it. */
 export interface PlanFacts {
@@ -51,7 +51,7 @@ export function drawTasks(view: PlanView, tasks: readonly TaskLine[], screen: Sc
 
 /** A line cut to the width of a narrow screen. */
 function fitted(line: string, { columns }: Screen): string {
-  return wrapped(line, columns)[0] ?? ''
+  return wrapText(line, columns)[0] ?? ''
 }
 
 function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Screen, { most }: PlanFacts): string {
@@ -61,7 +61,7 @@ function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Scree
   const state = status === 'proposed' ? proposed : status === 'completed' ? `completed, ${number}` : done
   const head = `Plan ${id} · `
   const room = screen.columns - width(`${head} · ${state}`)
-  return `${paint(screen, 'bold', `${head}${cut(printable(title), Math.max(8, room))}`)} · ${state}`
+  return `${paint(screen, 'bold', `${head}${truncateToWidth(printable(title), Math.max(8, room))}`)} · ${state}`
 }
 
 /** Counts of running, waiting and failed tasks, and the cost, aligned right. */
@@ -75,7 +75,7 @@ export function planFooter({ status, counts, tasks }: PlanView, screen: Screen, 
     ...(queued > 0 ? [`waiting ${queued}`] : []),
     ...(counts.failed ? [`failed ${counts.failed}`] : []),
     ...(counts.blocked ? [`blocked ${counts.blocked}`] : []),
-    ...(spent === undefined ? [] : [moneyWords(spent)]),
+    ...(spent === undefined ? [] : [formatMoney(spent)]),
   ].join(' · ')
   return paint(screen, counts.failed ? 'red' : 'dim', text.padStart(screen.columns))
 }
@@ -128,11 +128,11 @@ function restOf(task: TaskLine, screen: Screen, agentWide: number, room: number)
   const left = room - width(end)
   if (isOver(task.status) || task.status === 'failed') {
     const outcome = printable(outcomeOf(task))
-    return `${result === '' ? cut(outcome, left) : filled(outcome, left)}${end}`
+    return `${result === '' ? truncateToWidth(outcome, left) : filled(outcome, left)}${end}`
   }
   const agent = paint(screen, 'cyan', filled(`@${printable(task.skill)}`, agentWide))
-  const doing = task.status === 'running' ? (task.doing ?? '') : afterWords(task.dependsOn)
-  const about = cut(printable(doing), Math.max(0, left - agentWide - 2))
+  const doing = task.status === 'running' ? (task.doing ?? '') : formatDependencies(task.dependsOn)
+  const about = truncateToWidth(printable(doing), Math.max(0, left - agentWide - 2))
   return result === '' ? `${agent}  ${about}` : `${agent}  ${filled(about, Math.max(0, left - agentWide - 2))}${end}`
 }
 
@@ -154,7 +154,7 @@ function isOver(status: TaskStatus): boolean {
 
 /** Text cut or padded to exactly `columns`. */
 function filled(text: string, columns: number): string {
-  const shown = cut(text, columns)
+  const shown = truncateToWidth(text, columns)
   return shown + ' '.repeat(Math.max(0, columns - width(shown)))
 }
 

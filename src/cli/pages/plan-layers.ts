@@ -16,7 +16,7 @@ export function layersOf(tasks: readonly TaskLine[]): TaskLine[][] {
 }
 
 /** `after 1, 2, 5–9`: long ranges are shortened. */
-export function afterWords(ids: readonly number[]): string {
+export function formatDependencies(ids: readonly number[]): string {
   if (ids.length === 0) return ''
   const ranges: [first: number, last: number][] = []
   for (const id of ids.toSorted((a, b) => a - b)) {

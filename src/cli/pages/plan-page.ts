@@ -3,9 +3,9 @@ import type { ResultView } from '../../api/views/result.ts'
 import { tail } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import { facts } from '../terminal/facts.ts'
-import { paint, printable, type Screen, table, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, table, wrapText } from '../terminal/screen.ts'
 import { drawPlan } from './plan-graph.ts'
-import { afterWords } from './plan-layers.ts'
+import { formatDependencies } from './plan-layers.ts'
 
 /** Everything about a plan: origin, all tasks, and the next command. */
 export function planPage(screen: Screen, plan: PlanView): string {
@@ -92,17 +92,17 @@ export function taskRow(task: TaskLine): string[] {
     task.status,
     printable(task.title),
     `@${printable(task.skill)}`,
-    task.resultId === undefined ? afterWords(task.dependsOn) : `result:${task.resultId}`,
+    task.resultId === undefined ? formatDependencies(task.dependsOn) : `result:${task.resultId}`,
   ]
 }
 
 /** Text of an agent, wrapped between words on a terminal. */
 function readable(screen: Screen, text: string): string {
   const safe = printable(text, { lines: true })
-  return screen.isTerminal ? wrapped(safe, screen.columns, { words: true }).join('\n') : safe
+  return screen.isTerminal ? wrapText(safe, screen.columns, { words: true }).join('\n') : safe
 }
 
 /** Wrapped text with a hanging indent, for the value of a fact. */
 function inside(screen: Screen, text: string, indent: number): string {
-  return wrapped(text, Math.max(20, screen.columns - indent), { words: true }).join(`\n${' '.repeat(indent)}`)
+  return wrapText(text, Math.max(20, screen.columns - indent), { words: true }).join(`\n${' '.repeat(indent)}`)
 }

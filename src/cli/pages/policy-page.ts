@@ -1,6 +1,6 @@
 import type { PolicyVersionView } from '../../api/profiles.ts'
 import type { CommandContext } from '../command.ts'
-import { ago, printable, table } from '../terminal/screen.ts'
+import { formatAge, printable, table } from '../terminal/screen.ts'
 
 /** Versions of a record, newest first: who wrote each, and when. */
 export function versionLines(here: CommandContext, versions: readonly PolicyVersionView[]): string {
@@ -8,13 +8,13 @@ export function versionLines(here: CommandContext, versions: readonly PolicyVers
   const rows = versions.map(({ version, value, at, by }) => [
     `version ${version}`,
     value === null ? 'removed' : '',
-    authorWords(by),
-    ago(at, now),
+    describeAuthor(by),
+    formatAge(at, now),
   ])
   return rows.length === 0 ? '' : table(here.screen, rows, 2)
 }
 
 /** Who wrote something; what comes with Heddle has no author. */
-export function authorWords(by: string): string {
+export function describeAuthor(by: string): string {
   return by === 'heddle' ? 'shipped with heddle' : `by ${printable(by)}`
 }

@@ -1,6 +1,6 @@
 import type { FoundText, SearchPage } from '../../api/search.ts'
 import { tail } from '../../domain/id.ts'
-import { ago, paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
+import { formatAge, paint, printable, type Screen, wrapText } from '../terminal/screen.ts'
 
 const indent = '    '
 
@@ -24,7 +24,7 @@ function nameLine(screen: Screen, hit: FoundText, { folder, now }: { folder: str
   const place = session && session.folder !== folder ? `  ${printable(session.folder)}` : ''
   return [
     paint(screen, 'yellow', nameOf(hit)),
-    paint(screen, 'dim', ago(hit.at, now)),
+    paint(screen, 'dim', formatAge(hit.at, now)),
     ...(session ? [`${paint(screen, 'green', `(${printable(session.label)})`)}${place}`] : []),
   ].join('  ')
 }
@@ -43,7 +43,7 @@ function passageLines(screen: Screen, { passage, marks }: FoundText): string[] {
     at = to
   }
   text += printable(passage.slice(at))
-  return wrapped(text, Math.max(20, screen.columns - indent.length), { words: true }).map((line) => indent + line)
+  return wrapText(text, Math.max(20, screen.columns - indent.length), { words: true }).map((line) => indent + line)
 }
 
 /** In colour, or between stars where there is none. */

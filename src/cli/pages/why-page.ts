@@ -1,7 +1,7 @@
 import type { Consequence, FileWhy, WhyLink, WhyView } from '../../api/views/why.ts'
 import { tail } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
-import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
+import { paint, printable, type Screen, truncateToWidth, width, wrapText } from '../terminal/screen.ts'
 
 /** One row of the page, for one or several links of the chain. */
 interface Row {
@@ -42,7 +42,7 @@ function earlierLine(screen: Screen, story: WhyView['story'], indent: number): s
 /** A title is cut; who wrote how much of a file is told whole. */
 function headingRows(text: string, file: FileWhy | undefined, columns: number): string[] {
   return file && file.text === undefined
-    ? wrapped(text, columns, { words: true, hang: '    ' })
+    ? wrapText(text, columns, { words: true, hang: '    ' })
     : [shortened(text, columns)]
 }
 
@@ -178,7 +178,7 @@ function drawn(screen: Screen, { label, what, beside, at }: Row, indent: number,
 }
 
 function noteLines(screen: Screen, label: string, text: string, indent: number): string[] {
-  const lines = wrapped(printable(text), Math.max(20, screen.columns - indent), { words: true })
+  const lines = wrapText(printable(text), Math.max(20, screen.columns - indent), { words: true })
   return lines.map((line, at) => `  ${paint(screen, 'dim', (at === 0 ? label : '').padEnd(indent - 4))}  ${line}`)
 }
 
@@ -217,8 +217,8 @@ function quoted(text: string): string {
 
 /** Cut text that keeps its closing quote. */
 function shortened(text: string, columns: number): string {
-  if (width(text) <= columns || !text.endsWith('"')) return cut(text, columns)
-  return `${cut(text.slice(0, -1), columns - 1)}"`
+  if (width(text) <= columns || !text.endsWith('"')) return truncateToWidth(text, columns)
+  return `${truncateToWidth(text.slice(0, -1), columns - 1)}"`
 }
 
 /** The time if it is today, else date and time. */

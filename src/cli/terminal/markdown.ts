@@ -1,4 +1,4 @@
-import { paint, printable, type Screen, wrapped } from './screen.ts'
+import { paint, printable, type Screen, wrapText } from './screen.ts'
 
 const codeIndent = '    '
 const fence = /^\s{0,3}(`{3,}|~{3,})/
@@ -36,10 +36,10 @@ export class Markdown {
     const spaced = safe.replaceAll('\t', codeIndent)
     const [, sign = ''] = fence.exec(text) ?? []
     if (this.#fence === '' ? sign !== '' : sign.startsWith(this.#fence)) return []
-    if (this.#fence !== '') return wrapped(codeIndent + spaced, columns)
+    if (this.#fence !== '') return wrapText(codeIndent + spaced, columns)
     if (spaced.trim() === '') return ['']
     if (rule.test(spaced)) return [paint(this.#screen, 'dim', '─'.repeat(Math.min(columns, 40)))]
-    return wrapped(this.#styled(spaced), columns, { words: true, hang: hangOf(spaced) })
+    return wrapText(this.#styled(spaced), columns, { words: true, hang: hangOf(spaced) })
   }
 
   /** Removes markers only where colour replaces them. */

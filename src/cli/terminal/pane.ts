@@ -1,6 +1,6 @@
 import { type Change, type Keyboard, type LineEditor, openLineEditor } from './line-editor.ts'
 import { disablePaste, enablePaste } from './paste.ts'
-import { type Screen, width, wrapped } from './screen.ts'
+import { type Screen, width, wrapText } from './screen.ts'
 
 /** Live output: lines that stay, and below them text that may still change. */
 export interface Pane {
@@ -151,7 +151,7 @@ function bottomOf(
       ? typedRows(screen, editor.prompt ?? keyboard.prompt(), editor)
       : { rows: [''], row: 0, column: 0 }
   const room = Math.max(1, screen.rows - typed.rows.length - 2)
-  const moving = text === '' ? [] : wrapped(text, columns).slice(-room)
+  const moving = text === '' ? [] : wrapText(text, columns).slice(-room)
   return { rows: [...moving, ...typed.rows], row: moving.length + typed.row, column: typed.column, columns }
 }
 
@@ -162,8 +162,8 @@ function typedRows(
   { line, cursor }: LineEditor,
 ): Omit<Bottom, 'columns'> {
   // After a full row the cursor is at the start of the next.
-  const before = wrapped(`${prompt + line.slice(0, cursor)} `, columns)
-  const rows = wrapped(prompt + line, columns)
+  const before = wrapText(`${prompt + line.slice(0, cursor)} `, columns)
+  const rows = wrapText(prompt + line, columns)
   while (rows.length < before.length) rows.push('')
   const row = before.length - 1
   const column = width(before.at(-1) ?? '') - 1

@@ -27,7 +27,7 @@ export function askLine({ io }: PromptContext, question: string, signal?: AbortS
 }
 
 /** Asks a yes/no question; anything but yes is a no. */
-export async function agrees(here: PromptContext, question: string): Promise<boolean> {
+export async function confirm(here: PromptContext, question: string): Promise<boolean> {
   return /^y(?:es)?$/i.test((await askLine(here, `${question} [y/N] `)).trim())
 }
 

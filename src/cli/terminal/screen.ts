@@ -42,7 +42,7 @@ const hidden =
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu
 
 /** Cuts to a number of columns, with an ellipsis. */
-export function cut(text: string, columns: number): string {
+export function truncateToWidth(text: string, columns: number): string {
   if (width(text) <= columns) return text
   const kept: Cell[] = []
   let used = 0
@@ -58,7 +58,7 @@ export function cut(text: string, columns: number): string {
  * Wraps text into rows, as a terminal would or between words. Each row carries its own colours. `hang` starts every row of a
  * line but the first.
  */
-export function wrapped(text: string, columns: number, { words = false, hang = '' } = {}): string[] {
+export function wrapText(text: string, columns: number, { words = false, hang = '' } = {}): string[] {
   return text.split('\n').flatMap((line) => {
     const rows: Cell[][] = [[]]
     let used = 0
@@ -171,7 +171,7 @@ export function table(screen: Screen, rows: string[][], grows: number): string {
     .map((row) =>
       row
         .map((cell, column) => {
-          const shown = cut(cell, widths[column] ?? 0)
+          const shown = truncateToWidth(cell, widths[column] ?? 0)
           return column === columns - 1 ? shown : shown + ' '.repeat(Math.max(0, (widths[column] ?? 0) - width(shown)))
         })
         .join('  ')
@@ -181,7 +181,7 @@ export function table(screen: Screen, rows: string[][], grows: number): string {
 }
 
 /** Relative time, and a date after a month. */
-export function ago(iso: string, now: number): string {
+export function formatAge(iso: string, now: number): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1000))
   if (seconds < 60) return `${seconds}s ago`
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m ago`

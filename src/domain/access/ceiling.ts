@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { madeOnce } from '../made-once.ts'
+import { lazy } from '../lazy.ts'
 import { type SandboxPermissions, sandboxPermissions } from '../persona.ts'
 
 const names = () => z.array(z.string().max(200)).readonly()
@@ -8,7 +8,7 @@ const names = () => z.array(z.string().max(200)).readonly()
  * The most that a run, and everything below it, may have. A limit that is left out limits nothing, so that a kind of limit
  * can be added without a change to stored rows.
  */
-export const ceiling = madeOnce(() =>
+export const ceiling = lazy(() =>
   z.strictObject({
     /** Names of tools. */
     tools: names().exactOptional(),

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { UsageError } from '../errors.ts'
-import { visible } from '../text/visible.ts'
+import { escapeInvisible } from '../text/visible.ts'
 
 /** One thing that is wrong with a profile or the registry, and where. */
 export interface PolicyProblem {
@@ -33,10 +33,10 @@ export function badPolicy(what: string, code: string, problems: readonly PolicyP
 function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`
-    return text === '' ? visible(String(key)) : `${text}.${visible(String(key))}`
+    return text === '' ? escapeInvisible(String(key)) : `${text}.${escapeInvisible(String(key))}`
   }, '')
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(visible(text.slice(0, 60)))
+  return JSON.stringify(escapeInvisible(text.slice(0, 60)))
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Millis } from '../clock.ts'
 import { UsageError } from '../errors.ts'
-import { madeOnce } from '../made-once.ts'
+import { lazy } from '../lazy.ts'
 import { modelSettings, permissions } from '../persona.ts'
 import { isStorable } from '../text/storable.ts'
 import { type PolicyProblem, problemsOf } from './problem.ts'
@@ -10,7 +10,7 @@ const text = (max: number) => z.string().max(max).refine(isStorable, 'must be we
 const names = () => z.array(text(200).min(1)).max(1000)
 
 /** What a run with this profile may use, and how it works. A limit that is left out limits nothing. */
-const profileValue = madeOnce(() =>
+const profileValue = lazy(() =>
   z.strictObject({
     /** The model that answers if nothing else is asked for. */
     model: z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { builtInAgents } from '../agent.ts'
-import { madeOnce } from '../made-once.ts'
+import { lazy } from '../lazy.ts'
 import { isStorable } from '../text/storable.ts'
 import { type PolicyProblem, problemsOf } from './problem.ts'
 
@@ -26,7 +26,7 @@ const line = (max: number) =>
 const names = () => z.array(line(200)).max(100, 'must have at most 100 names').default([])
 
 /** An agent that work can be delegated to. */
-const agentEntry = madeOnce(() =>
+const agentEntry = lazy(() =>
   z.strictObject({
     agentId: z
       .string()
@@ -46,7 +46,7 @@ export type AgentEntry = z.infer<ReturnType<typeof agentEntry>>
 /** An entry as it is written: lists may be left out. */
 export type AgentEntryInput = z.input<ReturnType<typeof agentEntry>>
 
-const agentRegistry = madeOnce(() =>
+const agentRegistry = lazy(() =>
   z.strictObject({
     version: z.literal(1, 'must be 1'),
     agents: z.array(agentEntry()).max(maxAgents, `must have at most ${maxAgents} agents`),

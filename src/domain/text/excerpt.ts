@@ -1,4 +1,4 @@
-import { runsIn, spellingsIn } from './words.ts'
+import { scriptRunsIn, spellingsIn } from './words.ts'
 
 /** Usual length of an excerpt, in characters. */
 const usualLength = 240
@@ -40,7 +40,7 @@ export function excerptOf(text: string, words: readonly string[], maxLength = us
 /** Places of the wanted words, in order. A word of a compound such as `camelCase` marks all of it. */
 function placesOf(text: string, wanted: ReadonlySet<string>): Place[] {
   const places: Place[] = []
-  for (const { run, index, isPaired } of runsIn(text)) {
+  for (const { run, index, isPaired } of scriptRunsIn(text)) {
     if (isPaired) places.push(...pairPlaces(run, index, wanted))
     else {
       const words = spellingsIn(run).filter((word) => wanted.has(word))

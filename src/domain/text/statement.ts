@@ -1,4 +1,4 @@
-import { aboutWords, wordSimilarity, wordsIn } from './words.ts'
+import { contentWords, wordSimilarity, wordsIn } from './words.ts'
 
 const alikeFrom = 0.5
 
@@ -16,7 +16,7 @@ export function isSameStatement(a: string, b: string): boolean {
  */
 export function looksAlike(a: string, b: string): boolean {
   if (wordSimilarity(new Set(wordsIn(a)), new Set(wordsIn(b))) >= alikeFrom) return true
-  const [about, other] = [aboutWords(a), aboutWords(b)]
+  const [about, other] = [contentWords(a), contentWords(b)]
   if (wordSimilarity(about, other) >= alikeFrom || (about.size === 0 && other.size === 0)) return true
   const shape = shapeOf(a)
   if (/\p{L}/u.test(shape) && shape === shapeOf(b)) return true

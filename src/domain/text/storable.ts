@@ -4,6 +4,6 @@ export function isStorable(text: string): boolean {
 }
 
 /** Replaces characters that cannot be stored. */
-export function storable(text: string): string {
+export function toStorable(text: string): string {
   return isStorable(text) ? text : text.replaceAll('\0', '\ufffd').toWellFormed()
 }

@@ -2,7 +2,7 @@
 const invisible = /(?![\t\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 /** Escapes invisible characters, so that the user approves what they see. Line breaks and tabs stay. */
-export function visible(text: string): string {
+export function escapeInvisible(text: string): string {
   return text.replace(invisible, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`)
 }
 
@@ -10,7 +10,7 @@ export function visible(text: string): string {
 const plainPath = /^[\p{L}\p{M}\p{N}_./@+,=:~%#()-]+(?: [\p{L}\p{M}\p{N}_./@+,=:~%#()-]+)*$/u
 
 /** A path for approval questions: quoted where it could be mistaken for other text. */
-export function shownPath(path: string): string {
-  const shown = visible(path)
+export function quotePath(path: string): string {
+  const shown = escapeInvisible(path)
   return plainPath.test(shown) ? shown : JSON.stringify(shown)
 }

@@ -51,13 +51,13 @@ export function spellingsIn(text: string): string[] {
 /** Words of a text with their spellings, in order. */
 export function termsIn(text: string): Term[] {
   const terms: Term[] = []
-  for (const { run, isPaired } of runsIn(text.toWellFormed().normalize('NFKC')))
+  for (const { run, isPaired } of scriptRunsIn(text.toWellFormed().normalize('NFKC')))
     for (const term of isPaired ? pairsOf(run) : inCapitals(run)) terms.push(term)
   return terms
 }
 
 /** Stretches of letters and digits of one script, each with its place; `isPaired` for scripts without spaces. */
-export function* runsIn(text: string): Iterable<{ run: string; index: number; isPaired: boolean }> {
+export function* scriptRunsIn(text: string): Iterable<{ run: string; index: number; isPaired: boolean }> {
   for (const { 0: token, index } of text.matchAll(isAscii(text) ? asciiTokens : tokens))
     if (isAscii(token)) yield { run: token, index, isPaired: false }
     else
@@ -82,7 +82,7 @@ const oneScript = new RegExp(
 )
 
 /** Words of a text without fillers. */
-export function aboutWords(text: string): Set<string> {
+export function contentWords(text: string): Set<string> {
   return new Set(wordsIn(text).filter((word) => !fillers.has(word)))
 }
 

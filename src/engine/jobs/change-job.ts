@@ -19,7 +19,7 @@ import { checkLabel, checkLabelOf, isLabelOf, labelFor } from '../../domain/sess
 import { countJobs, insertJob, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
-import { mayNow } from '../run/sender.ts'
+import { isStillAllowed } from '../run/sender.ts'
 import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
 
@@ -246,7 +246,7 @@ async function checkTarget(
   const [existing] = await findSessions(tx, { folder, label: stored })
   if (
     existing
-      ? await mayNow(tx, principal, 'run.ask', { principal: existing.principalId })
+      ? await isStillAllowed(tx, principal, 'run.ask', { principal: existing.principalId })
       : isLabelOf(principal, stored)
   )
     return

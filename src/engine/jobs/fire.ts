@@ -12,7 +12,7 @@ import { liveRunOf } from '../../store/rows/runs.ts'
 import { lockSessionByLabel } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { oneLine } from '../run/delimit.ts'
-import { mayNow, resolvePrincipal } from '../run/sender.ts'
+import { isStillAllowed, resolvePrincipal } from '../run/sender.ts'
 import { acceptInput, type InputIds, lockInputSession, newInputIds } from '../run/submit.ts'
 import type { Engine } from '../runtime.ts'
 import { restartSession, retryIfTaken, startSession } from '../turns/append.ts'
@@ -118,7 +118,7 @@ async function acceptFire(
 /** The session that the fire goes to, locked; undefined if the job's own one does not exist yet. */
 async function lockFireSession(tx: Tx, { job, now, ids }: Firing & { ids: InputIds }): Promise<Session | undefined> {
   const sender = await resolvePrincipal(tx, job.principal)
-  if (!(await mayNow(tx, job.principal, 'job.change', { principal: job.principal })))
+  if (!(await isStillAllowed(tx, job.principal, 'job.change', { principal: job.principal })))
     throw new HeddleError('forbidden', `${job.principal} may have no jobs any more`, 'the owner can remove it')
   if (job.session.kind === 'label') {
     const target = job.session.label

@@ -3,7 +3,7 @@ import type { FileSearch } from '../../api/views/memory.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
 import { type Memory, savedDay } from '../../domain/memory.ts'
-import { visible } from '../../domain/text/visible.ts'
+import { escapeInvisible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
 import { recall } from '../../memory/recall.ts'
 import {
@@ -113,7 +113,7 @@ function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output
     effect: 'pure',
     action: 'memory.read',
     async run({ query, limit }) {
-      const { store, clock, meaning, markSecrets = (value) => value } = runtime
+      const { store, clock, semanticIndex: meaning, markSecrets = (value) => value } = runtime
       const semantic = await meaning?.of(query)
       const found = await store.read((rows) => recall(rows, query, clock.now(), limit, semantic))
       const label = joinLabels(found.map(({ memory }) => memory.label))
@@ -166,13 +166,13 @@ function memoryTrust(
     asks: async () => 'a memory becomes trusted only if you say so',
     async preview({ id }) {
       const { content, label } = await store.read((rows) => getUntrustedMemory(rows, id))
-      const sources = label.sources.map(visible).join(', ')
+      const sources = label.sources.map(escapeInvisible).join(', ')
       return {
         facts: [
           { name: 'makes', value: `memory:${id} trusted: agents are reminded of it unasked` },
           { name: 'from', value: sources || 'an untrusted source' },
         ],
-        change: visible(content),
+        change: escapeInvisible(content),
         frozen: { content, label },
       }
     },

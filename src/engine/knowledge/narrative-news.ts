@@ -2,7 +2,7 @@ import { intersectCeilings } from '../../domain/access/ceiling.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
-import { aboutWords } from '../../domain/text/words.ts'
+import { contentWords } from '../../domain/text/words.ts'
 import type { PlacedTurn } from '../../domain/turn.ts'
 import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
 import { tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
@@ -14,7 +14,13 @@ import { findRun, liveRunOf } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findThread, findTurn, readPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
-import { labelOfStanding, latestStanding, type Standing, standingOf, standingText } from './standing.ts'
+import {
+  type CurrentNarrative,
+  currentNarrativeOf,
+  labelOfNarrative,
+  latestCurrentNarrative,
+  narrativeText,
+} from './current-narrative.ts'
 
 /** Limits of the narrator's input: the last turns, the beginning of each message. */
 const maxTurns = 20
@@ -28,7 +34,7 @@ const minWordsLater = 60
 export interface News {
   /** The last of these turns. */
   turnId: string
-  before: Standing | undefined
+  before: CurrentNarrative | undefined
   /** Input of the narrator. */
   text: string
   label: Label
@@ -63,23 +69,23 @@ export async function findNews(
   const { since, memoryIds } = await withoutForgotten(rows, turnsAfter(path, latest, narratedTurn))
   if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
   const newLabel = joinLabels(since.map(({ turn }) => turn.label))
-  const before = await standingBefore(rows, session, latest, { trustedOnly: !isUntrusted(newLabel) })
+  const before = await narrativeBefore(rows, session, latest, { trustedOnly: !isUntrusted(newLabel) })
   const text = renderTurns(since)
-  const known = aboutWords(before?.narrative.summary ?? '')
-  const newWords = [...aboutWords(text)].filter((word) => !known.has(word)).length
+  const known = contentWords(before?.narrative.summary ?? '')
+  const newWords = [...contentWords(text)].filter((word) => !known.has(word)).length
   if (newWords < (latest || narratedTurn ? minWordsLater : minWordsFirst)) return undefined
   const runIds = since.map(({ turn }) => turn.runId)
   return {
     turnId: head.turnId,
     before,
     text: [
-      `## Previous summary\n${before ? standingText(before) : '(none)'}`,
+      `## Previous summary\n${before ? narrativeText(before) : '(none)'}`,
       `## New in session "${session.label}"\n${text}`,
     ].join('\n\n'),
     memoryIds,
     taskIds: await tasksOfRequests(rows, runIds),
     models: intersectCeilings(...(await ceilingsOfRuns(rows, runIds))).models,
-    label: joinLabels([newLabel, ...(before ? [labelOfStanding(before)] : [])]),
+    label: joinLabels([newLabel, ...(before ? [labelOfNarrative(before)] : [])]),
   }
 }
 
@@ -87,15 +93,15 @@ export async function findNews(
  * The narrative that a new one continues: the session's latest, or the folder's. Trusted turns continue a trusted one, so
  * that one web page does not make every later narrative of the folder untrusted.
  */
-async function standingBefore(
+async function narrativeBefore(
   rows: Reading,
   { folder }: Session,
   latest: Narrative | undefined,
   { trustedOnly }: { trustedOnly: boolean },
-): Promise<Standing | undefined> {
-  const own = latest && (await standingOf(rows, latest))
-  if (own && !(trustedOnly && isUntrusted(labelOfStanding(own)))) return own
-  return latestStanding(rows, folder, { trustedOnly })
+): Promise<CurrentNarrative | undefined> {
+  const own = latest && (await currentNarrativeOf(rows, latest))
+  if (own && !(trustedOnly && isUntrusted(labelOfNarrative(own)))) return own
+  return latestCurrentNarrative(rows, folder, { trustedOnly })
 }
 
 async function isUnderWay(rows: Reading, session: Session, rootRunId: string): Promise<boolean> {

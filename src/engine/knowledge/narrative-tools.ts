@@ -19,7 +19,7 @@ import { findRun } from '../../store/rows/runs.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import type { Runtime } from '../runtime.ts'
-import { labelOfStanding, type Standing, standingOf, standingText } from './standing.ts'
+import { type CurrentNarrative, currentNarrativeOf, labelOfNarrative, narrativeText } from './current-narrative.ts'
 
 /** Max narratives of a folder that are searched, newest first. */
 const maxSearched = 500
@@ -112,18 +112,16 @@ function narrativeSearch({
         const checked = await Promise.all(
           found.map(async (each) => ({
             each,
-            standing: await standingOf(rows, each),
+            current: await currentNarrativeOf(rows, each),
             taskIds: (await tasksOfNarrative(rows, each.id)).map((task) => task.id),
           })),
         )
         return {
           status: 'ok',
           output: {
-            narratives: markSecrets(checked).map(({ each, standing, taskIds }) =>
-              narrativeRow(each, taskIds, standing),
-            ),
+            narratives: markSecrets(checked).map(({ each, current, taskIds }) => narrativeRow(each, taskIds, current)),
           },
-          label: joinLabels(checked.map(({ each, standing }) => (standing ? labelOfStanding(standing) : each.label))),
+          label: joinLabels(checked.map(({ each, current }) => (current ? labelOfNarrative(current) : each.label))),
         }
       }),
   })
@@ -155,12 +153,12 @@ function assertInFolder(found: Narrative | undefined, folder: string, id: number
 function narrativeRow(
   { id, topic, memoryIds, previousId, createdAt }: Narrative,
   taskIds: number[],
-  standing: Standing | undefined,
+  current: CurrentNarrative | undefined,
 ) {
   return {
     id,
     ...(topic !== null && { topic }),
-    summary: standing ? standingText(standing) : '(no longer shown: it is based on something that was forgotten)',
+    summary: current ? narrativeText(current) : '(no longer shown: it is based on something that was forgotten)',
     memory_ids: memoryIds,
     task_ids: taskIds,
     previous_narrative_id: previousId,

@@ -16,7 +16,13 @@ import type { Reading } from '../../store/store.ts'
 import type { ClaimedRun } from '../run/claimed-run.ts'
 import type { RunNotes } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
-import { labelOfStanding, latestStanding, type Standing, standingText, untrustedNotice } from './standing.ts'
+import {
+  type CurrentNarrative,
+  labelOfNarrative,
+  latestCurrentNarrative,
+  narrativeText,
+  untrustedNotice,
+} from './current-narrative.ts'
 
 /** Max memories that are considered. */
 const maxRecalled = 30
@@ -32,10 +38,10 @@ interface Reminders {
   /** Passages of files in the home that are not in the prompt already. */
   passages: RecalledPassage[]
   /** Latest narrative of the folder; only for the first turn of a session. */
-  standing: Standing | undefined
+  current: CurrentNarrative | undefined
 }
 
-const none: Reminders = { recalled: [], passages: [], standing: undefined }
+const none: Reminders = { recalled: [], passages: [], current: undefined }
 
 /**
  * Notes for a run that talks with a user: memories and passages that fit, and where the work stands. A run that has seen
@@ -49,7 +55,7 @@ export async function notesFor(engine: Engine, claimed: ClaimedRun, prompt: stri
     async record(tx, runId, now) {
       await recordMemoryRecalls(tx, runId, recalledMemoriesIn(reminders), now)
       await recordPassageRecalls(tx, runId, recalledPassagesIn(reminders))
-      if (reminders.standing) await recordNarrativeRecall(tx, runId, reminders.standing.narrative.id)
+      if (reminders.current) await recordNarrativeRecall(tx, runId, reminders.current.narrative.id)
     },
   }
 }
@@ -68,7 +74,7 @@ async function remindersFor(
   const inputs = items.filter((item) => item.kind === 'message' || item.kind === 'trigger')
   const question = inputs.map(({ content }) => content).join('\n\n')
   const search = trustedOnly ? recallTrusted : recall
-  const semantic = await engine.meaning?.of(ownPart(question))
+  const semantic = await engine.semanticIndex?.of(ownPart(question))
   const reminders = await engine.store.read(async (rows) => {
     const { files, home = '' } = engine.memory
     const has = await hasKnowledge(rows, home)
@@ -77,11 +83,11 @@ async function remindersFor(
         ? selectReminders(await search(rows, question, engine.clock.now(), maxRecalled, semantic))
         : [],
       passages: files && has.passages ? await passagesNotIn(rows, engine, question, prompt) : [],
-      standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
+      current: isNewTalk(session) ? await latestCurrentNarrative(rows, session.folder, { trustedOnly }) : undefined,
     }
   })
-  const { recalled, passages, standing } = reminders
-  const isEmpty = recalled.length + passages.length === 0 && !standing
+  const { recalled, passages, current } = reminders
+  const isEmpty = recalled.length + passages.length === 0 && !current
   return isEmpty ? none : (engine.markSecrets?.(reminders) ?? reminders)
 }
 
@@ -113,9 +119,9 @@ function matchesItself({ passage, words }: RecalledPassage): boolean {
 /**
  * Reminders as text for the model. They go behind all messages, so that the provider's prompt cache stays valid.
  */
-function reminderNote({ recalled, passages, standing }: Reminders): string | undefined {
+function reminderNote({ recalled, passages, current }: Reminders): string | undefined {
   const parts = [
-    ...(standing ? [`[previous session summary, narrative:${standing.narrative.id}] ${standingText(standing)}`] : []),
+    ...(current ? [`[previous session summary, narrative:${current.narrative.id}] ${narrativeText(current)}`] : []),
     ...(recalled.length > 0
       ? [
           `[memories that may be relevant, of similar ones the newest first; cite as [id:N]]\n${recalled.map(reminder).join('\n')}`,
@@ -129,8 +135,8 @@ function reminderNote({ recalled, passages, standing }: Reminders): string | und
 }
 
 /** Label of the reminders. Passages are trusted: the owner wrote them, and no tool writes to the home. */
-function labelOfReminders({ recalled, standing }: Reminders): Label {
-  return joinLabels([...recalled.map(({ memory }) => memory.label), ...(standing ? [labelOfStanding(standing)] : [])])
+function labelOfReminders({ recalled, current }: Reminders): Label {
+  return joinLabels([...recalled.map(({ memory }) => memory.label), ...(current ? [labelOfNarrative(current)] : [])])
 }
 
 /** RecalledMemory memories to store with the turn. */

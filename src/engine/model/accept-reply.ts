@@ -1,5 +1,5 @@
 import type { ModelReply } from '../../domain/model.ts'
-import { storable } from '../../domain/text/storable.ts'
+import { toStorable } from '../../domain/text/storable.ts'
 import type { Usage } from '../../domain/turn.ts'
 
 /** A reply that is not journalled yet, and the call it came from. */
@@ -22,7 +22,7 @@ const maxName = 200
 export function acceptReply(reply: ModelReply): ModelReply {
   return {
     ...reply,
-    text: storable(String(reply.text)),
+    text: toStorable(String(reply.text)),
     model: name(reply.model),
     calls: reply.calls.map(({ id, name: tool, input }) => ({ id: name(id), name: name(tool), input })),
     usage: acceptUsage(reply.usage),
@@ -47,5 +47,5 @@ function atLeastZero(value: number): number {
 }
 
 function name(text: string): string {
-  return storable(String(text).slice(0, maxName))
+  return toStorable(String(text).slice(0, maxName))
 }

@@ -1,5 +1,5 @@
 import { type Delta, type Model, type ModelFailure, type ModelReply, recordedName } from '../../domain/model.ts'
-import { storable } from '../../domain/text/storable.ts'
+import { toStorable } from '../../domain/text/storable.ts'
 import { noUsage, type Usage } from '../../domain/turn.ts'
 import { acceptUsage } from './accept-reply.ts'
 import type { ModelInput } from './model-request.ts'
@@ -41,7 +41,7 @@ export class InFlightCall {
 
   /** Partial text of an interrupted answer. */
   get text(): string {
-    return this.#reply || this.#isAside ? '' : storable(this.#text)
+    return this.#reply || this.#isAside ? '' : toStorable(this.#text)
   }
 
   /** Model name as the provider reported it, else as requested. */

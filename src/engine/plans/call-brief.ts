@@ -4,9 +4,9 @@ import type { ToolOutcome } from '../../domain/tools/tool.ts'
 import type { Reading } from '../../store/store.ts'
 import { briefHeading } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
+import { type BriefReader, maxBriefBytes, tooLongReason } from './brief-size.ts'
 import { refuseCall } from './plan-call.ts'
 import { resolvePointers } from './pointers.ts'
-import { type BriefReader, roomFor, tooLongReason } from './room-for.ts'
 
 /** A task as a call gives it to an agent. */
 interface CallBrief {
@@ -25,7 +25,7 @@ export async function composeCallBrief(
   const text = context?.trim() ? `${task}${briefHeading}${context}` : task
   const tooLong = tooLongReason(engine, text, reader)
   if (tooLong !== undefined) return { refusal: refuseCall(tooLong, 'make it shorter and call again') }
-  const resolved = await resolvePointers(rows, text, session, roomFor(engine, reader))
+  const resolved = await resolvePointers(rows, text, session, maxBriefBytes(engine, reader))
   if ('problems' in resolved)
     return { refusal: refuseCall(resolved.problems.join('; '), 'use result ids that you have seen') }
   return { content: resolved.text, label: joinLabels(resolved.labels) }

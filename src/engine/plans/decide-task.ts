@@ -29,9 +29,9 @@ import type { Tx } from '../../store/store.ts'
 import { startableAgents } from '../policies/registered-agent.ts'
 import type { Engine } from '../runtime.ts'
 import { assertExpectedBrief } from './brief-hash.ts'
+import { tooLongReason } from './brief-size.ts'
 import { beginTasks, endPlanIfIdle, recordPlanChange, recordTaskChange, taskNames } from './dispatch.ts'
 import { resolvePointers } from './pointers.ts'
-import { tooLongReason } from './room-for.ts'
 
 /** A task to decide about, with its plan. The plan's session must be locked. */
 interface DecisionContext {

@@ -29,8 +29,8 @@ import { profilesOfAgents } from '../policies/registered-agent.ts'
 import type { ChildEnd, QueuedRun } from '../run/moments.ts'
 import { beginChild, briefHeading } from '../run/spawn.ts'
 import type { Engine, Runtime } from '../runtime.ts'
+import { cutBrief, maxBriefBytes } from './brief-size.ts'
 import { resolvePointers, truncateOutputs } from './pointers.ts'
-import { cutBrief, roomFor } from './room-for.ts'
 
 /** Max total bytes of dependency results in a brief, however large the window is. */
 const maxOfAll = 120_000
@@ -75,7 +75,7 @@ export async function beginTasks(
   const profiles = await profilesOfAgents(tx, engine.registry, skills)
   const begun: QueuedRun[] = []
   for (const task of tasks) {
-    const room = roomFor(engine, { agent: task.skill, folder: home.folder, profile: profiles.get(task.skill) })
+    const room = maxBriefBytes(engine, { agent: task.skill, folder: home.folder, profile: profiles.get(task.skill) })
     const { content, labels } = await composeBrief(tx, task, { home, room, ...(ended && { ended }) })
     const label = joinLabels([...(planner ? [planner.label] : []), ...labels])
     const work = { content, via: 'spawn_agent' as const, agent: task.skill, callId: null, taskId: task.id, label }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Plan, Task } from '../../domain/plan.ts'
 import type { Run } from '../../domain/run.ts'
-import { visible } from '../../domain/text/visible.ts'
+import { escapeInvisible } from '../../domain/text/visible.ts'
 import type { Preview } from '../../domain/tools/tool.ts'
 import { approvalsOf, openApprovals, reviseApproval } from '../../store/rows/approvals.ts'
 import { findRun, lockRun } from '../../store/rows/runs.ts'
@@ -53,7 +53,7 @@ export async function planPreview(rows: Reading, engine: Engine, plan: Plan, roo
     },
     ...warnings.map((value) => ({ name: 'files', value })),
   ]
-  return { facts, change: visible([plan.title, ...listed].join('\n')), frozen: frozenPlan(plan, tasks, listed) }
+  return { facts, change: escapeInvisible([plan.title, ...listed].join('\n')), frozen: frozenPlan(plan, tasks, listed) }
 }
 
 /** Whether a plan is unchanged since the call that starts it was approved. The plan's session must be locked. */

@@ -16,11 +16,11 @@ import type { Reading, Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { startableAgents } from '../policies/registered-agent.ts'
 import type { Engine, Runtime } from '../runtime.ts'
+import { tooLongReason } from './brief-size.ts'
 import { recordPlanChange } from './dispatch.ts'
 import { findCaller, refuseCall } from './plan-call.ts'
 import { planningLimit } from './planning-limit.ts'
 import { resolvePointers } from './pointers.ts'
-import { tooLongReason } from './room-for.ts'
 import { targetWarnings } from './shared-targets.ts'
 
 const maxTasks = 2000

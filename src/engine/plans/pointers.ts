@@ -6,7 +6,7 @@ import type { Result } from '../../store/rows/results.ts'
 import type { Reading } from '../../store/store.ts'
 import { lossNote, lostByResult } from '../files/lost-writes.ts'
 import { resultFor } from '../turns/ancestry.ts'
-import { fairShares } from './room-for.ts'
+import { fairShares } from './brief-size.ts'
 
 /** Max bytes of one result in a brief; the rest is read with `read_result`. */
 const maxOfOne = 40_000

@@ -12,7 +12,7 @@ import { callingRunOf, once } from '../run/calls/calling-run.ts'
 import { accessOf } from '../run/sender.ts'
 import { beginCalledChild, childModel, findSpawner, stoppingOutcome } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
-import { tooLongReason } from './room-for.ts'
+import { tooLongReason } from './brief-size.ts'
 import { defaultTarget, type SubagentSettings, subagentTargets } from './subagent-targets.ts'
 
 /** Max seconds of a sub-agent's running time that can be asked for: a day. */

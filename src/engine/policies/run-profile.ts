@@ -75,7 +75,7 @@ function allowedModels({ providers, freeModels }: ModelProviders, value: Profile
 }
 
 /** What a profile says of the model of an agent that is yet to start, for `chooseModel`. */
-export function profileWish(
+export function modelOfProfile(
   engine: ModelProviders & { policy: { models?: readonly string[] } },
   profile: ProfileValue | undefined,
   ceiling?: readonly string[],
@@ -88,7 +88,7 @@ export function profileWish(
 }
 
 /** The least of a limit that several versions of a profile set; undefined if none does. */
-export function leastOf(
+export function smallestLimit(
   limits: readonly ProfileValue[],
   pick: (value: ProfileValue) => number | undefined,
 ): number | undefined {

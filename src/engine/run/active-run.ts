@@ -5,7 +5,7 @@ import type { Model } from '../../domain/model.ts'
 import type { ModelSettings } from '../../domain/persona.ts'
 import type { Run, Step } from '../../domain/run.ts'
 import { type CallSum, callSum, spendingOf } from '../../domain/spending.ts'
-import { storable } from '../../domain/text/storable.ts'
+import { toStorable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
 import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -93,7 +93,7 @@ export class ActiveRun implements RunHandle<Engine> {
     const { steps, calls, costs } = await readProgress(engine, claimed)
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
-    const prompt = storable(await engine.prompt(claimed))
+    const prompt = toStorable(await engine.prompt(claimed))
     const label = labelOfRun(claimed, context, journal)
     const notes = await engine.moments.onStart(engine, claimed, prompt, label)
     return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls, costs }, pool)

@@ -13,7 +13,7 @@ import { type ChosenModel, chooseModel } from '../model/choose-model.ts'
 import { toolSpecs } from '../model/model-request.ts'
 import { type AgentRole, isBuiltIn, roleOf } from '../model/role.ts'
 import { type RunPolicies, readRunPolicies } from '../policies/run-policies.ts'
-import { leastOf, profileCeiling, profileOfRun, type RunProfile } from '../policies/run-profile.ts'
+import { profileCeiling, profileOfRun, type RunProfile, smallestLimit } from '../policies/run-profile.ts'
 import type { Engine } from '../runtime.ts'
 import type { CallingRun, NewChild } from './calls/calling-run.ts'
 import type { Actor, ProfileLimits } from './claimed-run.ts'
@@ -67,7 +67,7 @@ export async function readChildActor(
 }
 
 /** What decides who a run is, besides what is stored about it. */
-export type AskedRun = Pick<
+export type ActorQuery = Pick<
   Run,
   | 'agent'
   | 'modelRequested'
@@ -85,7 +85,7 @@ export type AskedRun = Pick<
 export async function decideActor(
   rows: Reading,
   engine: Engine,
-  run: AskedRun,
+  run: ActorQuery,
   { folder, persona, bounds, parent, access, policies }: StoredActor,
 ): Promise<Actor> {
   const { policy, tools: known } = engine
@@ -139,13 +139,13 @@ function defaultAgentFor({ principal }: RunAccess, configured: string): string {
 }
 
 /** What a run was given by the run or the job that started it. */
-function givenCeiling(run: AskedRun, parent: Run | undefined): Ceiling {
+function givenCeiling(run: ActorQuery, parent: Run | undefined): Ceiling {
   return intersectCeilings(run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
 }
 
 /** What the registry says of an agent, with the skills that are forwarded to it: those of its delegation, or the default. */
 function registeredAgent(
-  { options: { delegation }, ceiling: { skills: before = [] } }: AskedRun,
+  { options: { delegation }, ceiling: { skills: before = [] } }: ActorQuery,
   entry: AgentEntry | undefined,
   { profile, ceiling }: { profile: RunProfile | null; ceiling: Ceiling },
 ) {
@@ -181,8 +181,8 @@ function profileGone(id: string, agent: string): RunError {
 /** The least that the versions of a profile set; of the tokens of a reply, no more than are asked for. */
 function profileLimits(profile: RunProfile | null, askedTokens: number): ProfileLimits {
   const limits = profile?.limits ?? []
-  const timeoutSeconds = leastOf(limits, (value) => value.limits?.timeoutSeconds)
-  const maxTokens = leastOf(limits, (value) => value.limits?.maxTokens)
+  const timeoutSeconds = smallestLimit(limits, (value) => value.limits?.timeoutSeconds)
+  const maxTokens = smallestLimit(limits, (value) => value.limits?.maxTokens)
   return {
     ...(timeoutSeconds !== undefined && { timeoutMs: timeoutSeconds * 1000 }),
     ...(maxTokens !== undefined && { maxTokens: Math.min(maxTokens, askedTokens) }),
@@ -191,7 +191,7 @@ function profileLimits(profile: RunProfile | null, askedTokens: number): Profile
 
 function modelOf(
   engine: Engine,
-  run: AskedRun,
+  run: ActorQuery,
   {
     role,
     persona,
@@ -200,7 +200,7 @@ function modelOf(
   }: { role: AgentRole; persona: Persona | null; profile: RunProfile | null; ceiling: Ceiling },
 ): ChosenModel {
   const limits = profile?.limits ?? []
-  const window = leastOf(limits, ({ contextWindow }) => contextWindow)
+  const window = smallestLimit(limits, ({ contextWindow }) => contextWindow)
   const chosen = chooseModel(engine, {
     requested: requestedModel(run, role),
     profileModel: profile?.value.model.model,
@@ -211,6 +211,6 @@ function modelOf(
 }
 
 /** The model that was asked for: by the spawning call or the input, else by the agent's file at the first claim. */
-function requestedModel({ modelRequested, epoch }: AskedRun, role: AgentRole): string | null {
+function requestedModel({ modelRequested, epoch }: ActorQuery, role: AgentRole): string | null {
   return modelRequested ?? (epoch === 0 && role.kind === 'worker' ? role.agent.model : null)
 }

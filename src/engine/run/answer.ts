@@ -9,7 +9,7 @@ import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
-import { type Request, type Stuck, whenQuietOrStuck } from './request.ts'
+import { type BlockedRequest, type Request, whenEndedOrBlocked } from './request.ts'
 import { waitingBehind } from './submit.ts'
 
 /** Max agents that a stopped request names. */
@@ -22,7 +22,7 @@ export async function answer(
   itemId: string,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const request = await whenQuietOrStuck(runtime, itemId, signal)
+  const request = await whenEndedOrBlocked(runtime, itemId, signal)
   if (!request || 'approvals' in request) return notAnswered(runtime, folder, itemId, request)
   const { turn } = request.answer
   const { status, isStopped, ...more } = await runtime.store.read((rows) => outcomeOf(rows, runtime, request))
@@ -47,9 +47,9 @@ async function notAnswered(
   { store }: Runtime,
   folder: string,
   itemId: string,
-  stuck: Stuck | undefined,
+  blocked: BlockedRequest | undefined,
 ): Promise<Answered> {
-  const { runId, session, behind, usage } = await store.read((rows) => stateOf(rows, itemId, stuck?.taken))
+  const { runId, session, behind, usage } = await store.read((rows) => stateOf(rows, itemId, blocked?.taken))
   return {
     ok: false,
     status: 'waiting',
@@ -63,14 +63,17 @@ async function notAnswered(
     // What the request has cost so far.
     usage,
     ...(runId === null && { itemId, ...behind }),
-    ...(stuck?.until !== undefined && { until: new Date(stuck.until).toISOString() }),
-    ...(stuck &&
-      stuck.approvals.length > 0 && { approvals: stuck.approvals.map(({ id }) => id), questions: stuck.approvals }),
+    ...(blocked?.until !== undefined && { until: new Date(blocked.until).toISOString() }),
+    ...(blocked &&
+      blocked.approvals.length > 0 && {
+        approvals: blocked.approvals.map(({ id }) => id),
+        questions: blocked.approvals,
+      }),
   }
 }
 
 /** The run that has an input, or what that waits for, and what its request has cost so far. */
-async function stateOf(rows: Reading, itemId: string, taken: Stuck['taken']) {
+async function stateOf(rows: Reading, itemId: string, taken: BlockedRequest['taken']) {
   if (taken) {
     const { run, session } = taken
     return { runId: run.id, session, behind: {}, usage: await spendingBy(rows, { rootRunId: run.rootRunId }) }

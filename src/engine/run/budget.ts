@@ -6,11 +6,11 @@ import { startOfDay } from '../../domain/spending.ts'
 import type { Usage } from '../../domain/turn.ts'
 import { raisedLimit } from '../../store/rows/budget-questions.ts'
 import { nothingSpent, type RequestSpending, spendingOfRequest } from '../../store/rows/request-totals.ts'
-import { holdRun, tryLockRun } from '../../store/rows/runs.ts'
+import { lockRunRow, tryLockRun } from '../../store/rows/runs.ts'
 import {
   costSince,
-  freeUsage,
   type ModelCall,
+  markUsageFree,
   releaseUsage,
   reservedNow,
   reserveUsage,
@@ -28,7 +28,7 @@ import { userOf } from './sender.ts'
  * transaction that ends a parent locks the parent before its children.
  */
 export async function lockPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'rootRunId'>): Promise<void> {
-  if (rootRunId !== id) await holdRun(tx, rootRunId)
+  if (rootRunId !== id) await lockRunRow(tx, rootRunId)
 }
 
 /** Like `lockPool`, but does not wait; returns whether the pool is locked. */
@@ -151,7 +151,7 @@ export async function closeCalls(
   const runId = claimed.run.id
   const cost = modelCall?.cost
   if (modelCall && cost) await settleUsage(tx, { runId, call: modelCall.call, model: modelCall.answeredBy }, cost)
-  else if (modelCall) await freeUsage(tx, { runId, call: modelCall.call })
+  else if (modelCall) await markUsageFree(tx, { runId, call: modelCall.call })
   if (mayHaveReserved) await releaseUsage(tx, runId)
 }
 

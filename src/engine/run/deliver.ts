@@ -19,7 +19,7 @@ import { announce, type StoredResult } from './announce.ts'
 import { findCall } from './calls/find-call.ts'
 import { newBoundary } from './delimit.ts'
 import type { ChildEnd, QueuedRun, WrittenFiles } from './moments.ts'
-import { mayNow } from './sender.ts'
+import { isStillAllowed } from './sender.ts'
 import type { Settlement } from './settlement.ts'
 import { briefHeading } from './spawn.ts'
 import { nextRun } from './submit.ts'
@@ -189,7 +189,7 @@ async function fireIfMet(end: Notifier, joinId: string, session: Session): Promi
  * since: the news then waits for the next message.
  */
 async function mayWake({ tx, run }: Notifier, { principalId }: Session): Promise<boolean> {
-  return run.principal === principalId || mayNow(tx, run.principal, 'run.wake', { principal: principalId })
+  return run.principal === principalId || isStillAllowed(tx, run.principal, 'run.wake', { principal: principalId })
 }
 
 async function wakeSession({ tx, engine, now }: Notifier, session: Session): Promise<void> {

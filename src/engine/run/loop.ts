@@ -15,7 +15,7 @@ import type { ReceivedReply } from '../model/accept-reply.ts'
 import { freeId } from '../model/model-messages.ts'
 import type { Engine } from '../runtime.ts'
 import { ActiveRun, Stop } from './active-run.ts'
-import { grantLapsed, putQuestion, readAnswers, tellWaiting, waitForAnswers } from './approvals/await-approval.ts'
+import { grantLapsed, publishWait, readAnswers, storeQuestion, waitForAnswers } from './approvals/await-approval.ts'
 import { dependsOnFolder } from './approvals/frozen-call.ts'
 import { limitRedirects } from './approvals/sinks.ts'
 import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triage-calls.ts'
@@ -84,10 +84,10 @@ async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<
     if (!parked) await run.fence(tx, advanceRun)
     await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, reply.usage)
     const asked: number[] = []
-    for (const question of questions) asked.push(await putQuestion(tx, run, question))
+    for (const question of questions) asked.push(await storeQuestion(tx, run, question))
     if (isFirstRefusal) await emitLimit(tx, run)
     run.insert(tx, steps)
-    if (parked) await tellWaiting(tx, run, { approvals: asked, ...parked })
+    if (parked) await publishWait(tx, run, { approvals: asked, ...parked })
     return parked
   })
   run.addSteps(steps)

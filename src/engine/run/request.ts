@@ -26,7 +26,7 @@ export interface Request {
 }
 
 /** Open questions to the user that a request waits for. */
-export interface Stuck {
+export interface BlockedRequest {
   approvals: { id: number; hash: string; tool: string; reason: string }[]
   /** When the request continues by itself, if the user postponed it. */
   until?: Millis
@@ -35,7 +35,7 @@ export interface Stuck {
 }
 
 /** A request that has not ended. */
-interface OpenRequest extends Stuck {
+interface OpenRequest extends BlockedRequest {
   /** Its root run, or while no run has taken the input that of the run ahead; undefined if there is none. */
   rootRunId: string | undefined
   isTaken: boolean
@@ -45,16 +45,16 @@ interface OpenRequest extends Stuck {
  * Resolves when all runs of an input's request have ended; undefined if the signal aborts first. Reads the rows at
  * least once, so that even an aborted signal gets an answer that exists already.
  */
-export async function whenQuiet(runtime: Runtime, itemId: string, signal: AbortSignal): Promise<Request | undefined> {
+export async function whenEnded(runtime: Runtime, itemId: string, signal: AbortSignal): Promise<Request | undefined> {
   return (await follow(runtime, itemId, signal, { includeQuestions: false })) as Request | undefined
 }
 
-/** Like `whenQuiet`, but also resolves when the request cannot continue without an answer of the user. */
-export function whenQuietOrStuck(
+/** Like `whenEnded`, but also resolves when the request cannot continue without an answer of the user. */
+export function whenEndedOrBlocked(
   runtime: Runtime,
   itemId: string,
   signal: AbortSignal,
-): Promise<Request | Stuck | undefined> {
+): Promise<Request | BlockedRequest | undefined> {
   return follow(runtime, itemId, signal, { includeQuestions: true })
 }
 
@@ -63,7 +63,7 @@ async function follow(
   itemId: string,
   signal: AbortSignal,
   { includeQuestions }: { includeQuestions: boolean },
-): Promise<Request | Stuck | undefined> {
+): Promise<Request | BlockedRequest | undefined> {
   const inputAtWork: Glance = (rows) => requestUnderWay(rows, itemId)
   for (let glance = inputAtWork; ; ) {
     // Heard before and during the read: a hint may come while it is not known yet which request is meant.
@@ -120,7 +120,7 @@ async function look(
 }
 
 /** Open questions of a request that can do nothing else. */
-async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck> {
+async function questionsOf(rows: Reading, rootRunId: string): Promise<BlockedRequest> {
   const open = await openApprovals(rows, { rootRunId })
   if (open.length > 0) return { approvals: open.map(({ id, hash, tool, reason }) => ({ id, hash, tool, reason })) }
   const parked = (await runsOf(rows, { rootRunId, live: true })).flatMap(({ wakeAt }) => wakeAt ?? [])
@@ -132,24 +132,24 @@ async function requestAhead(rows: Reading, sessionId: string, includeQuestions: 
   const ahead = await liveRunOf(rows, sessionId)
   if (!ahead) return { rootRunId: undefined, isTaken: false, approvals: [] }
   const { rootRunId } = ahead
-  const mayBeStuck = includeQuestions && !(await hasActiveRun(rows, rootRunId))
-  const questions = mayBeStuck ? await questionsOf(rows, rootRunId) : { approvals: [] }
+  const mayBeBlocked = includeQuestions && !(await hasActiveRun(rows, rootRunId))
+  const questions = mayBeBlocked ? await questionsOf(rows, rootRunId) : { approvals: [] }
   return { rootRunId, isTaken: false, ...questions }
 }
 
 /** The request if it has ended; otherwise its root run and open questions. */
 async function requestState(rows: Reading, itemId: string, includeQuestions: boolean): Promise<Request | OpenRequest> {
   const input = await findInputState(rows, itemId)
-  const noQuestions: Stuck = { approvals: [] }
+  const noQuestions: BlockedRequest = { approvals: [] }
   if (!input) return { rootRunId: undefined, isTaken: false, ...noQuestions }
   const { run, session, turnId } = input
   if (!run) return requestAhead(rows, session.id, includeQuestions)
   const { rootRunId } = run
   const open = { rootRunId, isTaken: true }
   if (turnId === null || input.isUnfinished) {
-    const mayBeStuck = includeQuestions && !input.isActive
+    const mayBeBlocked = includeQuestions && !input.isActive
     const taken = { run, session: session.label }
-    return { ...open, taken, ...(mayBeStuck ? await questionsOf(rows, rootRunId) : noQuestions) }
+    return { ...open, taken, ...(mayBeBlocked ? await questionsOf(rows, rootRunId) : noQuestions) }
   }
   const [answered, usage] = await Promise.all([answerOfRequest(rows, run), spendingBy(rows, { rootRunId })])
   const answer = answered?.answer ?? (await findTurn(rows, turnId))

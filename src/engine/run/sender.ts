@@ -29,7 +29,12 @@ export async function resolvePrincipal(rows: Reading, text: string): Promise<Pri
 }
 
 /** Whether the principal of a stored text form may do this now. */
-export async function mayNow(rows: Reading, text: string, action: Action, resource: Resource): Promise<boolean> {
+export async function isStillAllowed(
+  rows: Reading,
+  text: string,
+  action: Action,
+  resource: Resource,
+): Promise<boolean> {
   return text === ownerText || authorize(await resolvePrincipal(rows, text), action, resource)
 }
 

@@ -13,7 +13,7 @@ import { insertRuns, lockRun } from '../../store/rows/runs.ts'
 import { findSessions, insertNewSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { chooseModel } from '../model/choose-model.ts'
-import { profileWish } from '../policies/run-profile.ts'
+import { modelOfProfile } from '../policies/run-profile.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { newSession } from '../turns/append.ts'
 import { callingRunOf, type NewChild, once } from './calls/calling-run.ts'
@@ -128,7 +128,7 @@ export async function childModel(
 ): Promise<{ model: string | null; clamped?: ModelClamp }> {
   const persona = personaId === null ? null : ((await findPersona(rows, personaId)) ?? null)
   const wish = { requested: requested ?? engine.agents.find(agent, folder)?.model ?? null, persona }
-  const { name, clamped } = chooseModel(engine, { ...wish, ...profileWish(engine, profile, allow) })
+  const { name, clamped } = chooseModel(engine, { ...wish, ...modelOfProfile(engine, profile, allow) })
   return { model: name, ...(clamped && { clamped }) }
 }
 

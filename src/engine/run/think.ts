@@ -18,7 +18,7 @@ import type { ActiveRun } from './active-run.ts'
 import { waitForBudget } from './approvals/budget-question.ts'
 import { closeCalls, lockPool, reserve } from './budget.ts'
 import type { SteerStep } from './context/journal.ts'
-import { mayNow } from './sender.ts'
+import { isStillAllowed } from './sender.ts'
 
 const minPause: Millis = 1000
 export const maxPause: Millis = 60_000
@@ -170,7 +170,7 @@ async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): P
 
 /** Steering of senders with the right to this run: it may have been accepted while another run was under way. */
 async function mayBeHeard(tx: Tx, { claimed }: ActiveRun, items: InboxItem[]): Promise<InboxItem[]> {
-  const heard = items.map((item) => mayNow(tx, item.principal, 'run.steer', claimed.run))
+  const heard = items.map((item) => isStillAllowed(tx, item.principal, 'run.steer', claimed.run))
   const allowed = await Promise.all(heard)
   return items.filter((_, index) => allowed[index])
 }

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { ownerText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { passagesIn } from '../../domain/text/passage.ts'
-import { storable } from '../../domain/text/storable.ts'
+import { toStorable } from '../../domain/text/storable.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { withDigest } from '../../store/knowledge/passage-changes.ts'
 import { changeThatLeft } from '../../store/rows/file-changes.ts'
@@ -82,7 +82,7 @@ async function readContent(context: FileContext, file: WrittenFile, stamp: Stamp
   return {
     ...sizeAndTime(file, stamp),
     hash,
-    passages: isText ? passagesIn(storable(now.bytes.toString())).map(withDigest) : [],
+    passages: isText ? passagesIn(toStorable(now.bytes.toString())).map(withDigest) : [],
     owner: written?.owner ?? { sessionId: null, principal: ownerText },
     at: written?.at ?? stamp?.changedAt ?? context.clock.now(),
   }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { HeddleError } from '../../domain/errors.ts'
 import { idPattern } from '../../domain/id.ts'
 import { integrities } from '../../domain/label.ts'
-import { madeOnce } from '../../domain/made-once.ts'
+import { lazy } from '../../domain/lazy.ts'
 import { roles, sources } from '../../domain/message.ts'
 import { modelSettings, type Persona, permissions, personaPattern } from '../../domain/persona.ts'
 import { outcomes, type Run, runKinds, runOrigins, runStates, stepKinds } from '../../domain/run.ts'
@@ -62,7 +62,7 @@ export function parseExported(line: string, number: number): ExportedTurn {
   return item
 }
 
-const exportedTurn = madeOnce(() => {
+const exportedTurn = lazy(() => {
   // PostgreSQL text columns cannot hold NUL; inside messages it is escaped.
   const plain = z.string().refine((text) => !text.includes('\0'), 'holds a NUL character')
   const id = z.string().regex(idPattern, 'not an id of 20 characters')

@@ -1,5 +1,5 @@
 import type { ApprovalView, GrantView } from '../../api/views/approval.ts'
-import { type Approval, coverageWords, lapses } from '../../domain/approval.ts'
+import { type Approval, describeCoverage, lapses } from '../../domain/approval.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { findApproval, listGrants, openApprovals, revokeGrant } from '../../store/rows/approvals.ts'
@@ -75,7 +75,7 @@ export async function viewGrants(rows: Reading): Promise<GrantView[]> {
   return grants.map(({ sessionId, createdAt, pattern, revokedAt: _, showedSources: __, grantedBy: ___, ...grant }) => ({
     ...grant,
     session: sessionId === null ? null : (sessions.get(sessionId) ?? null),
-    covers: coverageWords({ ...grant, pattern }),
+    covers: describeCoverage({ ...grant, pattern }),
     lapses: lapses(grant),
     since: new Date(createdAt).toISOString(),
   }))

@@ -20,7 +20,7 @@ import { askedOf, type ListedRun, listedRuns, spendingOfRuns } from '../../store
 import { findRun } from '../../store/rows/runs.ts'
 import type { Reading } from '../../store/store.ts'
 import { isBuiltIn } from '../model/role.ts'
-import { describeActivity } from '../run/doing.ts'
+import { describeActivity } from '../run/describe-activity.ts'
 import { preview } from '../turns/history.ts'
 import { notFound } from '../turns/route.ts'
 

@@ -5,7 +5,7 @@ import type { Principal } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import type { Me, Recovered } from '../api.ts'
 import { parseFields, type RouteContext } from '../http.ts'
-import { type HttpEnv, jsonBody, strangerLimits } from '../request-body.ts'
+import { type HttpEnv, jsonBody, unauthenticatedLimits } from '../request-body.ts'
 import type { Sender } from '../rights.ts'
 import { ownRoutes } from '../routes/table.ts'
 import { sendJson } from '../send-json.ts'
@@ -36,7 +36,7 @@ interface SignInContext extends Pick<RouteContext, 'heddle' | 'health' | 'clock'
 export function signInRoutes(http: Hono<HttpEnv>, context: SignInContext): void {
   const { heddle, clock, cookie, isSecure } = context
   http.post(ownRoutes.signIn, async (c) => {
-    const { code } = parseFields(codeFields, await jsonBody(c, clock, strangerLimits))
+    const { code } = parseFields(codeFields, await jsonBody(c, clock, unauthenticatedLimits))
     try {
       const { token, expiresAt } = await heddle.signIn(code)
       context.onSignIn(token)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Artifact } from '../../domain/artifact.ts'
 import type { Millis } from '../../domain/clock.ts'
 import type { Outcome } from '../../domain/run.ts'
-import { storable } from '../../domain/text/storable.ts'
+import { toStorable } from '../../domain/text/storable.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -39,8 +39,8 @@ export async function insertResult(
     processed?: boolean
   },
 ): Promise<{ id: number; summary: string; output: string }> {
-  const output = storable(result.output)
-  const summary = firstParagraph(storable(result.summary ?? output))
+  const output = toStorable(result.output)
+  const summary = firstParagraph(toStorable(result.summary ?? output))
   const processed = result.processed ? 1 : 0
   const artifacts = JSON.stringify(result.artifacts)
   const row = await tx.first(insert({ ...result, output, summary, artifacts, processed }))

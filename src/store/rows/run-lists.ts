@@ -7,7 +7,7 @@ import { type CallSum, type Spending, spendingOf } from '../../domain/spending.t
 import type { Reading } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { type RunRow, runFrom } from './run-rows.ts'
-import { type PageQuery, type SessionScope, within } from './session-lists.ts'
+import { type PageQuery, type SessionScope, sessionConditions } from './session-lists.ts'
 import { stepFrom } from './steps.ts'
 import { callSums } from './usage.ts'
 
@@ -51,11 +51,11 @@ export async function listedRuns(
   { limit, after }: PageQuery<string>,
 ): Promise<ListedRun[]> {
   let page = rows.build.selectFrom('runs').selectAll().where('kind', '<>', 'import')
-  const condition = within(sessions)
+  const condition = sessionConditions(sessions)
   // As a subquery, so that the index of unfinished runs is used and not the one that gives the order.
   if (live) page = page.where('id', 'in', rows.build.selectFrom('runs').select('id').where('finished_at', 'is', null))
   if (condition) page = page.where('session_id', 'in', rows.build.selectFrom('sessions').select('id').where(condition))
-  const asked = within(requestsOf)
+  const asked = sessionConditions(requestsOf)
   if (asked) {
     const roots = rows.build.selectFrom('runs as root').innerJoin('sessions', 'sessions.id', 'root.session_id')
     page = page.where('root_run_id', 'in', roots.select('root.id').where(asked))

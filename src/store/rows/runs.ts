@@ -59,7 +59,7 @@ export async function relockFreeRuns(tx: Tx, runs: readonly Run[]): Promise<Run[
 }
 
 /** Locks the row of a run of which nothing is read. */
-export async function holdRun(tx: Tx, id: string): Promise<void> {
+export async function lockRunRow(tx: Tx, id: string): Promise<void> {
   tx.locking('runs')
   if (!tx.dialect.hasOneWriter) await tx.run(held({ id }))
 }

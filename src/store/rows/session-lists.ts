@@ -26,7 +26,7 @@ interface SessionPosition {
 }
 
 /** Conditions on the table `sessions` of a query; undefined for all sessions. */
-export function within(scope: SessionScope): RawBuilder<boolean> | undefined {
+export function sessionConditions(scope: SessionScope): RawBuilder<boolean> | undefined {
   const { folder, label, kind, archived, principal, withoutNarrator } = scope
   const conditions = [
     ...(withoutNarrator ? [sql`sessions.kind <> 'narrator'`] : []),
@@ -47,7 +47,7 @@ export async function listedSessions(
   scope: SessionScope,
   { limit, after }: PageQuery<SessionPosition>,
 ): Promise<{ session: Session; depth: number }[]> {
-  const condition = within(scope)
+  const condition = sessionConditions(scope)
   let page = rows.build.selectFrom('sessions').selectAll()
   if (condition) page = page.where(condition)
   if (after)
@@ -71,7 +71,7 @@ export async function listedSessions(
 }
 
 export async function countSessions(rows: Reading, scope: SessionScope): Promise<number> {
-  const condition = within(scope)
+  const condition = sessionConditions(scope)
   let query = rows.build.selectFrom('sessions').select(sql<number>`count(*)`.as('count'))
   if (condition) query = query.where(condition)
   return Number((await rows.first(query))?.count ?? 0)

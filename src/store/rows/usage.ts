@@ -76,12 +76,12 @@ export async function settleUsage(
  * Marks the reservations of a dead process as lost: their cost is unknown, so the reserved max stands. Returns whether
  * there was one.
  */
-export async function loseUsage(tx: Tx, runId: string): Promise<boolean> {
+export async function markUsageLost(tx: Tx, runId: string): Promise<boolean> {
   return (await tx.run(lose({ runId }))) > 0
 }
 
 /** Marks a call as free: it did not reach the provider, or was refused. */
-export async function freeUsage(tx: Tx, call: Pick<ModelCall, 'runId' | 'call'>): Promise<void> {
+export async function markUsageFree(tx: Tx, call: Pick<ModelCall, 'runId' | 'call'>): Promise<void> {
   tx.send(free({ runId: call.runId, call: call.call }))
 }
 

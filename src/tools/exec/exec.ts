@@ -5,7 +5,7 @@ import type { Clock } from '../../domain/clock.ts'
 import type { CrashPoint } from '../../domain/crash-points.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { isUntrusted, type Label } from '../../domain/label.ts'
-import { shownPath, visible } from '../../domain/text/visible.ts'
+import { escapeInvisible, quotePath } from '../../domain/text/visible.ts'
 import type { PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import type { Call, Tool } from '../../domain/tools/tool.ts'
 import { defineTool } from '../define-tool.ts'
@@ -68,10 +68,10 @@ export function exec(
         facts: [
           { name: 'runs', value: `${reachOf(own)}, for at most ${seconds} s` },
           ...(credentials.length > 0 ? [{ name: 'sees', value: credentials.join(', ') }] : []),
-          { name: 'where', value: shownPath(path) },
+          { name: 'where', value: quotePath(path) },
           ...(uncovered.length > 0 ? [{ name: 'unseen', value: `changes in ${uncovered.join(', ')}` }] : []),
         ],
-        change: visible(command),
+        change: escapeInvisible(command),
         frozen,
         ...(snapshot !== 'late' && { baseline: snapshot.packed }),
       }

@@ -2,7 +2,7 @@ import { join, normalize } from 'node:path'
 import { agentDirectories } from '../../domain/agent.ts'
 import type { Coverage } from '../../domain/approval.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { shownPath } from '../../domain/text/visible.ts'
+import { quotePath } from '../../domain/text/visible.ts'
 import type { FileContent, FilePlace } from '../../domain/tools/path-handle.ts'
 import type { Call, Preview, SinkCall, ToolOutcome } from '../../domain/tools/tool.ts'
 import { refuseGuarded } from '../guard/guarded-places.ts'
@@ -51,7 +51,7 @@ export function previewChange(call: Call, make: MakeContent): Promise<Preview> {
     const after = toText(makeContent(place, make, handle.shown))
     const change = unifiedDiff(path, before && toText(before.bytes, `[${before.bytes.length} binary bytes]\n`), after)
     const facts = [
-      { name: 'where', value: shownPath(join(place.folder, path)) },
+      { name: 'where', value: quotePath(join(place.folder, path)) },
       { name: 'does', value: before ? 'changes this file' : 'creates this file' },
     ]
     return { fate: 'kept', answer: { facts, change, frozen: { path, before: before ? hashOf(before.bytes) : null } } }

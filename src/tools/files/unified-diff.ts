@@ -1,4 +1,4 @@
-import { visible } from '../../domain/text/visible.ts'
+import { escapeInvisible } from '../../domain/text/visible.ts'
 
 const contextLines = 3
 // Max differences to find line by line; beyond that the whole text is one difference.
@@ -7,7 +7,7 @@ const maxDifferences = 1000
 /** Unified diff for an approval: complete, with invisible characters escaped. */
 export function unifiedDiff(path: string, before: string | undefined, after: string): string {
   const [old, fresh] = [linesOf(before ?? ''), linesOf(after)]
-  const name = visible(path)
+  const name = escapeInvisible(path)
   const head = [`--- ${before === undefined ? '/dev/null' : `a/${name}`}`, `+++ b/${name}`]
   return [...head, ...hunks(editScript(old, fresh)).flatMap(renderHunk)].join('\n')
 }
@@ -114,5 +114,5 @@ function renderHunk({ lines, old, fresh }: Hunk): string[] {
 function renderLine({ sign, text }: Line): string[] {
   const isEnded = text.endsWith('\n')
   const line = isEnded ? text.slice(0, -1) : text
-  return [sign + visible(line), ...(isEnded ? [] : ['\\ No newline at end of file'])]
+  return [sign + escapeInvisible(line), ...(isEnded ? [] : ['\\ No newline at end of file'])]
 }

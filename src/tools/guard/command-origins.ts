@@ -1,6 +1,6 @@
 import type { CommandVersion, ReadContent } from '../../domain/tools/touched.ts'
 import { LostFiles, nearestName } from './lost-files.ts'
-import { distinctLines, isTelling } from './shared-lines.ts'
+import { distinctLines, isDistinctive } from './shared-lines.ts'
 
 /** A folder's files before a command: fingerprints of all, and the contents of those that were read. */
 export interface FolderBefore {
@@ -51,6 +51,8 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
 function hasSubstance(content: ReadContent | null): boolean {
   const { bytes } = content ?? {}
   return (
-    bytes !== undefined && bytes.length >= minBytes && [...distinctLines(bytes)].filter(isTelling).length >= minLines
+    bytes !== undefined &&
+    bytes.length >= minBytes &&
+    [...distinctLines(bytes)].filter(isDistinctive).length >= minLines
   )
 }

@@ -1,5 +1,5 @@
 import type { CommandVersion } from '../../domain/tools/touched.ts'
-import { distinctLines, likenessOf, lineCounts } from './shared-lines.ts'
+import { distinctLines, lineCounts, overlapOf } from './shared-lines.ts'
 
 /** A file whose content a command took away: it is gone, or has another content instead. */
 interface LostFile {
@@ -57,7 +57,7 @@ export class LostFiles {
     return this.#lost.flatMap(({ isThere, takers, ...file }, at) => {
       const isTaken = takers.some((taker) => taker !== path && taker !== file.path)
       if (file.path === path || isTaken || !holders.has(this.#lost[at] as LostFile)) return []
-      const likeness = likenessOf(file.lines, lines)
+      const likeness = overlapOf(file.lines, lines)
       // Of a file that is still there much is lost, or all of it is here now, however short.
       const isWhole = takers.includes(path)
       const isLikely = likeness === 'much' || !isThere || isWhole

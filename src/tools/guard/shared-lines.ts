@@ -14,7 +14,7 @@ export function lineCounts(bytes: Buffer | undefined): Map<string, number> {
 }
 
 /** Whether a line says something: many files have "}". */
-export function isTelling(line: string): boolean {
+export function isDistinctive(line: string): boolean {
   return line.trim().length > 3
 }
 
@@ -30,11 +30,11 @@ const minLetters = 16
  * How much of a text is in another one that was made by a command while this one was lost: much if the other one has been made
  * of it, some if that comes into question.
  */
-export function likenessOf(old: ReadonlySet<string>, fresh: ReadonlySet<string>): 'much' | 'some' | 'none' {
+export function overlapOf(old: ReadonlySet<string>, fresh: ReadonlySet<string>): 'much' | 'some' | 'none' {
   const shared = [...old].filter((line) => fresh.has(line))
   if (shared.length === 0) return 'none'
-  const telling = shared.filter(isTelling).length
-  if (telling >= minLines && telling >= shareOfMuch * [...old].filter(isTelling).length) return 'much'
+  const telling = shared.filter(isDistinctive).length
+  if (telling >= minLines && telling >= shareOfMuch * [...old].filter(isDistinctive).length) return 'much'
   const isRare = shared.some((line) => line.trim().length >= minLetters)
   return isRare || shared.length >= shareOfSome * old.size ? 'some' : 'none'
 }

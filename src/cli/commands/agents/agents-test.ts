@@ -2,27 +2,27 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import {
+  type AgentTestResult,
   type Fixture,
   fixturePath,
   fixtureTemplate,
   hasFixture,
-  type Measured,
-  measureAgent,
   readFixture,
+  runAgentTest,
 } from '../../../app/agent-tests.ts'
-import { type AgentsHere, openAgents } from '../../../app/agents.ts'
+import { type HomeAgentsSettings, openAgents } from '../../../app/agents.ts'
 import type { Config } from '../../../config/config.ts'
 import { toFileError } from '../../../config/files.ts'
 import { rehearsal } from '../../../config/schema.ts'
 import { type Agent, isLive } from '../../../domain/agent.ts'
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
-import { measuredPage, measuredRow, type NotMeasured, summaryPage } from '../../pages/agents-test-page.ts'
+import { type FailedAgentTest, summaryPage, testResultPage, testResultRow } from '../../pages/agents-test-page.ts'
 import { printable } from '../../terminal/screen.ts'
-import { findAgent } from './agents-named.ts'
+import { findAgent } from './find-agent.ts'
 
 /** Settings of this home for a test. */
-export type TestSettings = Omit<AgentsHere, 'config'> & { config: Config }
+export type TestSettings = Omit<HomeAgentsSettings, 'config'> & { config: Config }
 
 /** Built-in agents, in the order in which a job would use them. */
 const builtInAgents = ['researcher', 'project-planner', 'coder', 'code-review', 'writer', 'tester']
@@ -40,23 +40,23 @@ export async function testAgents(
   const modelOption = options['model'] === undefined ? undefined : String(options['model'])
   const tests = (names.length > 0 ? names : builtInAgents).map((name) => testOf(here, settings, name, modelOption))
   const [only] = tests
-  const measure = (test: Test) => {
+  const runTest = (test: Test) => {
     here.tell(`testing @${test.agent.name} on ${printable(test.model)}: ${test.fixture.checks.length + 1} checks`)
-    return measureAgent({ ...test, ...settings, clock: here.clock, env: here.env, stopped })
+    return runAgentTest({ ...test, ...settings, clock: here.clock, env: here.env, stopped })
   }
   if (only && tests.length === 1) {
-    const measured = await measure(only)
-    const row = measuredRow(measured)
-    return { json: row, text: measuredPage(here.screen, measured), code: row.ok ? 0 : 1 }
+    const result = await runTest(only)
+    const row = testResultRow(result)
+    return { json: row, text: testResultPage(here.screen, result), code: row.ok ? 0 : 1 }
   }
-  const all: (Measured | NotMeasured)[] = []
+  const all: (AgentTestResult | FailedAgentTest)[] = []
   const pages: string[] = []
   for (const test of tests) {
-    const result = await measure(test).catch((error: unknown) => notMeasured(test.agent.name, error))
+    const result = await runTest(test).catch((error: unknown) => failedTest(test.agent.name, error))
     all.push(result)
-    pages.push(`@${test.agent.name}\n${'error' in result ? refusalPage(result) : measuredPage(here.screen, result)}`)
+    pages.push(`@${test.agent.name}\n${'error' in result ? refusalPage(result) : testResultPage(here.screen, result)}`)
   }
-  const rows = all.map((each) => ('error' in each ? { ok: false, ...each } : measuredRow(each)))
+  const rows = all.map((each) => ('error' in each ? { ok: false, ...each } : testResultRow(each)))
   const ok = rows.every((row) => row.ok)
   const text = [...pages, summaryPage(here.screen, all)].join('\n\n')
   return { json: { ok, tests: rows }, text, code: ok ? 0 : 1 }
@@ -120,11 +120,11 @@ async function newTest(here: CommandContext, settings: TestSettings, names: stri
 }
 
 /** Turns the failure of one test into a result, so that the others still run; a cancellation ends all. */
-function notMeasured(agent: string, error: unknown): NotMeasured {
+function failedTest(agent: string, error: unknown): FailedAgentTest {
   if (!(error instanceof HeddleError) || error.code === 'cancelled') throw error
   return { agent, error: { code: error.code, message: error.message, remedy: error.remedy } }
 }
 
-function refusalPage({ error }: NotMeasured): string {
+function refusalPage({ error }: FailedAgentTest): string {
   return printable(`${error.message}\n  → ${error.remedy}`, { lines: true })
 }

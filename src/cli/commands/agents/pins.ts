@@ -3,7 +3,7 @@ import type { PinView } from '../../../api/profiles.ts'
 import { UsageError } from '../../../domain/errors.ts'
 import { type PinScope, pinScopes } from '../../../domain/profiles/pin.ts'
 import type { ActionRunner } from '../../command.ts'
-import { cut, paint, printable, type Screen, wrapped } from '../../terminal/screen.ts'
+import { paint, printable, type Screen, truncateToWidth, wrapText } from '../../terminal/screen.ts'
 import { asAgentId } from './registry.ts'
 
 const mainSession = 'main'
@@ -62,8 +62,8 @@ function pinLines(screen: Screen, { scope, agentId, profileId, effective, why }:
   const what = agentId === undefined ? profileId : `${agentId} (${profileId})`
   const line = `${scope.padEnd(9)}  ${effective ? 'counts' : '      '}  ${printable(what)}`
   return [
-    cut(line, screen.columns),
-    ...wrapped(whyIndent + paint(screen, 'dim', printable(why)), screen.columns, { words: true, hang: whyIndent }),
+    truncateToWidth(line, screen.columns),
+    ...wrapText(whyIndent + paint(screen, 'dim', printable(why)), screen.columns, { words: true, hang: whyIndent }),
   ]
 }
 

@@ -5,7 +5,7 @@ import { commaNames } from '../../input/comma-names.ts'
 import { wholeNumber } from '../../input/counts.ts'
 import { asObject, readJsonFile } from '../../input/json-file.ts'
 import { versionLines } from '../../pages/policy-page.ts'
-import { cut, printable } from '../../terminal/screen.ts'
+import { printable, truncateToWidth } from '../../terminal/screen.ts'
 
 /** Changed agents that `apply` shows by name; of more it tells the number. */
 const maxShown = 30
@@ -154,7 +154,7 @@ function changeText(changes: readonly RegistryChange[], verb: string): string {
   if (changes.length === 0) return 'nothing changes'
   const lines = changes
     .slice(0, maxShown)
-    .map(({ agentId, change }) => `${cut(printable(agentId), 40)} ${verb} ${change}`)
+    .map(({ agentId, change }) => `${truncateToWidth(printable(agentId), 40)} ${verb} ${change}`)
   const more = changes.length - lines.length
   return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n')
 }

@@ -6,9 +6,9 @@ import { thinkingLevels } from '../../../domain/message.ts'
 import type { Client } from '../../../gateway/api.ts'
 import type { CommandContext, CommandResult, Register } from '../../command.ts'
 import { secondsFrom, wholeNumber } from '../../input/counts.ts'
-import { momentText, nextWords } from '../../pages/job-words.ts'
+import { formatMoment, formatNextTime } from '../../pages/format-job-times.ts'
 import { paint, printable, table } from '../../terminal/screen.ts'
-import { numberOf } from '../plans-number.ts'
+import { numberOf } from '../plan-number.ts'
 import { waitsForUp, withUpHint } from './up-hint.ts'
 
 const timesHelp = [
@@ -212,14 +212,14 @@ function hasTimes({ at, every, cron, on }: JobSettings): boolean {
 async function showTimes(here: CommandContext, client: Client, settings: JobSettings) {
   const preview = await client.previewJob(timesOf(settings))
   if (!here.json) {
-    const lines = preview.times.map((time) => `  ${momentText(time, preview.timezone)}`)
+    const lines = preview.times.map((time) => `  ${formatMoment(time, preview.timezone)}`)
     here.tell(lines.length > 0 ? ['next runs:', ...lines].join('\n') : `runs when ${preview.spec} is emitted`)
   }
   return preview
 }
 
 async function saved(here: CommandContext, job: JobView, done: string): Promise<CommandResult> {
-  const next = job.nextAt === null ? '' : `, ${nextWords(job, here.clock.now())}`
+  const next = job.nextAt === null ? '' : `, ${formatNextTime(job, here.clock.now())}`
   const text = `${done} "${printable(job.name)}"${next}    heddle cron history ${job.id}`
   return {
     json: { ok: true, ...job },
@@ -237,7 +237,7 @@ function jobTable(here: CommandContext, jobs: JobView[]): string {
       printable(`${job.kind} ${job.spec}${job.timezone === undefined ? '' : ` ${job.timezone}`}`),
       printable(job.session),
       job.enabled
-        ? nextWords(job, now)
+        ? formatNextTime(job, now)
         : `disabled${job.disabledReason === undefined ? '' : `: ${job.disabledReason}`}`,
       job.lastStatus === undefined ? '' : `last ${job.lastStatus}`,
     ]),
@@ -248,7 +248,7 @@ function jobTable(here: CommandContext, jobs: JobView[]): string {
 function fireRow(fire: FireView): string[] {
   const run = fire.runId === undefined ? '' : `run:${tail(fire.runId)}`
   const status = fire.outcome === 'fired' ? (fire.status ?? 'working') : ''
-  return [String(fire.jobId), momentText(fire.scheduledAt), fire.outcome, status, printable(fire.reason ?? ''), run]
+  return [String(fire.jobId), formatMoment(fire.scheduledAt), fire.outcome, status, printable(fire.reason ?? ''), run]
 }
 
 function fireWords(fire: FireView): string {

@@ -13,7 +13,7 @@ import { trialLines, undoCommand } from '../../pages/trial-lines.ts'
 import { askHidden, askLine, canAsk, readInput } from '../../terminal/prompt.ts'
 import { printable } from '../../terminal/screen.ts'
 import { load, replaceOptions } from '../set-up.ts'
-import { type FoundServer, findServer } from './models-served.ts'
+import { type FoundServer, findServer } from './find-server.ts'
 import { recordedTrial } from './recorded-trial.ts'
 
 type Vendor = keyof typeof vendorDefaults

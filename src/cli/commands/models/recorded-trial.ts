@@ -1,4 +1,4 @@
-import { recordTrial, type Trial, tryNamed } from '../../../app/models.ts'
+import { recordTrial, type Trial, testNamedModel } from '../../../app/models.ts'
 import type { Config, NamedModel } from '../../../config/config.ts'
 import type { TrialKind } from '../../../domain/spending.ts'
 import { homePaths } from '../../../home/home.ts'
@@ -14,5 +14,7 @@ export function recordedTrial(
 ): Promise<Trial> {
   const { clock, stopped: signal, env, tell } = here
   const paths = { ...homePaths(here.home), config: here.configFile }
-  return recordTrial(kind, { paths, config, env, tell }, (onCall) => tryNamed(name, named, { clock, signal, onCall }))
+  return recordTrial(kind, { paths, config, env, tell }, (onCall) =>
+    testNamedModel(name, named, { clock, signal, onCall }),
+  )
 }

@@ -1,5 +1,5 @@
 import type { Approval } from '../../../domain/approval.ts'
-import { visible } from '../../../domain/text/visible.ts'
+import { escapeInvisible } from '../../../domain/text/visible.ts'
 import type { ToolOutcome } from '../../../domain/tools/tool.ts'
 import { approvalsOf, askAgain, insertApproval, lapseGrant, revokeGrantsOf } from '../../../store/rows/approvals.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
@@ -11,7 +11,7 @@ import { changesSinceApproval, dependsOnFolder, type FrozenCall } from './frozen
 import type { CallQuestion, RefusedCall } from './triage-calls.ts'
 
 /** Stores a question to the user in the commit that journals the reply it came with; returns its id. */
-export async function putQuestion(
+export async function storeQuestion(
   tx: Tx,
   run: ActiveRun,
   { ready, lapsed, ...question }: CallQuestion,
@@ -93,7 +93,7 @@ async function reopenQuestion(
   approval: Approval,
   { changed, now }: { changed: string[]; now: FrozenCall },
 ): Promise<void> {
-  const fact = { name: 'changed', value: `since you were asked: ${visible(changed.join('; '))}` }
+  const fact = { name: 'changed', value: `since you were asked: ${escapeInvisible(changed.join('; '))}` }
   const askedAt = run.engine.clock.now()
   await run.write('step', async (tx) => {
     await askAgain(tx, approval.id, { ...now, hash: now.hashAgain, facts: [fact, ...now.facts], askedAt })
@@ -110,13 +110,13 @@ export function waitForAnswers(run: ActiveRun): Promise<boolean> {
     const approvals = (await approvalsOf(tx, claimed.run.id)).filter(({ callId }) => waiting.has(callId))
     if (approvals.some(({ answer }) => answer !== null)) return false
     await parkRun(tx, claimed.run.id, { waitingFor: 'approval', tries: run.tries })
-    await tellWaiting(tx, run, { approvals: approvals.map(({ id }) => id) })
+    await publishWait(tx, run, { approvals: approvals.map(({ id }) => id) })
     return true
   })
 }
 
 /** Tells clients that a run waits for these approvals, and workers that it has left its slot. */
-export async function tellWaiting(
+export async function publishWait(
   tx: Tx,
   { engine, claimed: { run } }: ActiveRun,
   { approvals, isAnyQueued = true }: { approvals: number[]; isAnyQueued?: boolean },

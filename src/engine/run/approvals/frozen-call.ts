@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { relative } from 'node:path'
-import { type Approval, type Coverage, coverageWords, type Fact } from '../../../domain/approval.ts'
+import { type Approval, type Coverage, describeCoverage, type Fact } from '../../../domain/approval.ts'
 import type { Millis } from '../../../domain/clock.ts'
 import { isUntrusted, type Label } from '../../../domain/label.ts'
-import { visible } from '../../../domain/text/visible.ts'
+import { escapeInvisible } from '../../../domain/text/visible.ts'
 import type { OwnChanges } from '../../../domain/tools/tool.ts'
 import { baselineOf } from '../../../store/rows/approvals.ts'
 import { changesInFolder } from '../../../store/rows/files/folder-changes.ts'
@@ -33,7 +33,7 @@ export async function freezeCall(run: ActiveRun, ready: ReadyCall, label: Label)
   const [hash, hashAgain] = [false, true].map((isAskedAgain) =>
     hashOfCall(ready.call, run.claimed.session.folder, frozen, { isAskedAgain, label }),
   ) as [string, string]
-  return { facts, change, hash, hashAgain, covers: visible(coverageWords(coverage)), coverage, baseline }
+  return { facts, change, hash, hashAgain, covers: escapeInvisible(describeCoverage(coverage)), coverage, baseline }
 }
 
 /**

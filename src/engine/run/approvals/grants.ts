@@ -3,7 +3,7 @@ import { type Coverage, type Fact, type Grant, lapses } from '../../../domain/ap
 import { tail } from '../../../domain/id.ts'
 import type { Persona } from '../../../domain/persona.ts'
 import type { Run } from '../../../domain/run.ts'
-import { visible } from '../../../domain/text/visible.ts'
+import { escapeInvisible } from '../../../domain/text/visible.ts'
 import { grantsFor } from '../../../store/rows/approvals.ts'
 import { changesInFolder, type FolderChange } from '../../../store/rows/files/folder-changes.ts'
 import { findRun } from '../../../store/rows/runs.ts'
@@ -69,7 +69,8 @@ async function lapseReason(rows: Reading, grant: Grant): Promise<string | undefi
   const changes = await changesInFolder(rows, folder, createdAt)
   const [first, ...others] = changes.filter(({ by }) => by === undefined || !isCommandOf(grant, by))
   if (!first) return undefined
-  const what = first.path === undefined ? 'may have changed files' : `changed ${visible(relative(folder, first.path))}`
+  const what =
+    first.path === undefined ? 'may have changed files' : `changed ${escapeInvisible(relative(folder, first.path))}`
   return `run:${tail(first.runId)} ${what}${others.length > 0 ? ` and ${others.length} more` : ''}`
 }
 

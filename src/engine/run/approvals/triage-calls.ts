@@ -6,7 +6,7 @@ import { coverageOf, prepareCall, type ReadyCall, toErrorOutcome } from '../../.
 import type { ActiveRun } from '../active-run.ts'
 import { limitRefusal } from '../calls/tool-execution.ts'
 import { approvalReason } from '../policy.ts'
-import { mayNow } from '../sender.ts'
+import { isStillAllowed } from '../sender.ts'
 import { nestedSpawnRefusal } from '../spawn.ts'
 import { type FrozenCall, freezeCall } from './frozen-call.ts'
 import { grantFor, type LapsedGrant, lapsedFact } from './grants.ts'
@@ -78,7 +78,7 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
 /** Whether the run's principal may still do what the call does to our own state: the role may have changed since the claim. */
 async function mayAct({ engine, claimed: { run } }: ActiveRun, { tool: { action } }: ReadyCall): Promise<boolean> {
   if (action === undefined || run.principal === ownerText) return true
-  return engine.store.read((rows) => mayNow(rows, run.principal, action, run))
+  return engine.store.read((rows) => isStillAllowed(rows, run.principal, action, run))
 }
 
 function notAuthorised({ tool: { name, action } }: ReadyCall): ToolOutcome {

@@ -8,7 +8,7 @@ import { findRun, finishRun, lockRun, runsOf } from '../../../store/rows/runs.ts
 import { findSessions } from '../../../store/rows/sessions.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
 import { findTurn } from '../../../store/rows/threads.ts'
-import { loseUsage, releaseUsage } from '../../../store/rows/usage.ts'
+import { markUsageLost, releaseUsage } from '../../../store/rows/usage.ts'
 import type { OwnerLocks } from '../../../store/sqlite/owner-locks.ts'
 import type { Reading, Tx } from '../../../store/store.ts'
 import type { Engine } from '../../runtime.ts'
@@ -115,7 +115,7 @@ export function releaseRun(
   return engine.store.write('recover', async (tx) => {
     const found = await lockRunWithSessions(tx, lost)
     if (found?.run.ownerId !== ownerId || found.run.epoch !== lost.epoch) return 'nothing'
-    const hasWaited = mayHaveAsked && (await loseUsage(tx, lost.id))
+    const hasWaited = mayHaveAsked && (await markUsageLost(tx, lost.id))
     if (!mayHaveAsked) await releaseUsage(tx, lost.id)
     tx.hint('runs')
     if (!crash) {

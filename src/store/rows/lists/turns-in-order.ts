@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { PlacedTurn, Thread } from '../../../domain/turn.ts'
 import type { Reading } from '../../store.ts'
-import { type PageQuery, type SessionScope, within } from '../session-lists.ts'
+import { type PageQuery, type SessionScope, sessionConditions } from '../session-lists.ts'
 import { type PlacedRow, placedFrom } from '../threads.ts'
 
 /** A turn with the session that wrote it, and the agent that answered. */
@@ -17,7 +17,7 @@ export async function newestTurns(
   sessions: SessionScope,
   { limit, after }: PageQuery<string>,
 ): Promise<BranchTurn[]> {
-  const condition = within(sessions)
+  const condition = sessionConditions(sessions)
   const own = rows.build.selectFrom('sessions').select('segment_id')
   let query = branchTurns(rows).limit(limit)
   if (condition) query = query.where('threads.segment_id', 'in', own.where(condition))
@@ -31,7 +31,7 @@ export async function newestOfTree(
   sessions: SessionScope,
   { of, limit, after }: PageQuery<string> & { of: Thread },
 ): Promise<BranchTurn[]> {
-  const condition = within(sessions)
+  const condition = sessionConditions(sessions)
   const own = rows.build.selectFrom('sessions').select('segment_id')
   let segments = rows.build.selectFrom('segments').select('id').where('id', 'in', treeSegments(of.segmentId))
   if (condition) segments = segments.where('id', 'in', own.where(condition))
@@ -100,7 +100,7 @@ export async function labelsAtHeads(
   filter: SessionScope,
 ): Promise<Map<string, string[]>> {
   if (turnIds.length === 0) return new Map()
-  const condition = within(filter)
+  const condition = sessionConditions(filter)
   let query = rows.build.selectFrom('sessions').select(['head_turn_id', 'label']).orderBy('label')
   query = query.where('head_turn_id', 'in', turnIds)
   const found = await rows.all(condition ? query.where(condition) : query)

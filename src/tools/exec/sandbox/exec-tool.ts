@@ -3,7 +3,7 @@ import type { Tool } from '../../../domain/tools/tool.ts'
 import { fileThreads } from '../../files/file-threads.ts'
 import { exec } from '../exec.ts'
 import { notInstalled, type Obstacle, systemFacts } from './advice.ts'
-import { guardRecordsIn, type LeftBehind, lookAfterCrashes } from './guard-records.ts'
+import { checkAfterCrashes, guardRecordsIn, type LeftBehind } from './guard-records.ts'
 import { findPrograms } from './programs.ts'
 import type { Machine, SandboxLimits } from './runner.ts'
 import { withoutSandbox } from './runner.ts'
@@ -53,7 +53,7 @@ export async function execTool(
   const proof = await proveSandbox(confines, machine, sandboxProof)
   if ('obstacle' in proof) return proof
   const records = guardRecords === undefined ? undefined : guardRecordsIn(guardRecords)
-  const leftBehind = guardRecords === undefined ? [] : await lookAfterCrashes(guardRecords, threads)
+  const leftBehind = guardRecords === undefined ? [] : await checkAfterCrashes(guardRecords, threads)
   return {
     tool: exec(proof.runner, threads, { ...times, network, isConfined: true, credentials, clock, records, crash }),
     leftBehind,

@@ -38,14 +38,14 @@ export function guardRecordsIn(directory: string): GuardRecords {
 }
 
 /** Checks commands whose process was killed before it could. Returns the files moved aside, with their folder. */
-export async function lookAfterCrashes(directory: string, threads: FileThreads): Promise<LeftBehind[]> {
+export async function checkAfterCrashes(directory: string, threads: FileThreads): Promise<LeftBehind[]> {
   const found: LeftBehind[] = []
   for (const name of await host.names(directory)) {
     const pid = Number(/^(\d+)-\d+\.json$/.exec(name)?.[1])
     if (Number.isNaN(pid) || (pid !== process.pid && host.isAlive(pid))) continue
     const text = await host.text(`${directory}/${name}`)
     const request = text === undefined ? undefined : readRecord(text)
-    const findings = request && (await lookAfter(threads, request))
+    const findings = request && (await checkAfterCommand(threads, request))
     // Nothing to check in a folder that is gone.
     const isGone = request && (await host.realPath(request.before.folder)) === undefined
     if (findings?.unseen.length === 0 || isGone || !request) await host.remove(`${directory}/${name}`)
@@ -64,7 +64,10 @@ function readRecord(text: string): GuardRecord | undefined {
 }
 
 /** Checks what a command left behind; not abortable, however the command ended. */
-export async function lookAfter(threads: FileThreads, request: GuardRecord): Promise<GuardFindings | undefined> {
+export async function checkAfterCommand(
+  threads: FileThreads,
+  request: GuardRecord,
+): Promise<GuardFindings | undefined> {
   const findings = await threads
     .perform({ undoHiddenChanges: request }, new AbortController().signal)
     .catch(() => undefined)

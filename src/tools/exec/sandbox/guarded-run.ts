@@ -5,7 +5,7 @@ import type { PathAddress } from '../../../domain/tools/path-handle.ts'
 import type { FileThreads } from '../../files/file-threads.ts'
 import { type GuardedState, type GuardFindings, type GuardRequest, isMounted } from '../../guard/exec-guard.ts'
 import type { WatchedPath } from '../../guard/git-places.ts'
-import { type GuardRecords, lookAfter } from './guard-records.ts'
+import { checkAfterCommand, type GuardRecords } from './guard-records.ts'
 import { type Mount, parentsBetween } from './mounts.ts'
 
 // Each hard link needs its own mount; a folder with more is a hard-linked copy of Heddle.
@@ -47,7 +47,7 @@ export async function runGuarded<T>(
   crash('guard.after_record')
   const checkAfterwards = async () => {
     crash('guard.after_command')
-    const findings = await lookAfter(threads, { ...request, before })
+    const findings = await checkAfterCommand(threads, { ...request, before })
     crash('guard.after_look')
     if (findings?.unseen.length === 0) await record?.remove()
     return findings

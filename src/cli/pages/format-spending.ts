@@ -6,14 +6,14 @@ import type { Usage } from '../../domain/turn.ts'
 type Money = Pick<Usage, 'costUsd' | 'estimatedUsd' | 'lostUsd'>
 
 /** Tokens in and out, reported and estimated; `~` marks a figure that is partly estimated. */
-export function tokenWords(usage: Usage): string {
+export function formatTokenCounts(usage: Usage): string {
   const { inputTokens, outputTokens, estimatedInputTokens = 0, estimatedOutputTokens = 0 } = usage
   return `${about(inputTokens, estimatedInputTokens)} in, ${about(outputTokens, estimatedOutputTokens)} out`
 }
 
 /** Cost, reported and estimated, plus what may be lost. */
-export function moneyWords(spent: Money): string {
-  return spentWords(spent) + lostWords(spent)
+export function formatMoney(spent: Money): string {
+  return spentWords(spent) + formatLost(spent)
 }
 
 function spentWords({ costUsd, estimatedUsd = 0 }: Money): string {
@@ -21,7 +21,7 @@ function spentWords({ costUsd, estimatedUsd = 0 }: Money): string {
 }
 
 /** Max cost of calls whose process died; empty if there are none. */
-export function lostWords({ lostUsd = 0 }: Money): string {
+export function formatLost({ lostUsd = 0 }: Money): string {
   return lostUsd > 0 ? ` + at most ~${formatUsd(lostUsd)} lost` : ''
 }
 
@@ -34,7 +34,7 @@ export function spendingRow({ key, ...spent }: Spending & { key: string }): stri
     `${about(inputTokens, estimatedInputTokens)} in`,
     `${about(outputTokens, estimatedOutputTokens)} out`,
     calls === 1 ? '1 call' : `${formatInteger(calls)} calls`,
-    usd + lostWords(spent),
+    usd + formatLost(spent),
   ]
 }
 

@@ -2,7 +2,7 @@ import type { JobView } from '../../api/views/job.ts'
 import type { Millis } from '../../domain/clock.ts'
 
 /** A moment as people write it, in the time zone of the job or of this machine. */
-export function momentText(iso: string, timezone?: string): string {
+export function formatMoment(iso: string, timezone?: string): string {
   const format = new Intl.DateTimeFormat('sv-SE', {
     ...{ dateStyle: 'short', timeStyle: 'medium' },
     ...(timezone !== undefined && { timeZone: timezone }),
@@ -12,13 +12,13 @@ export function momentText(iso: string, timezone?: string): string {
 }
 
 /** `next in 12 min`, or what the job waits for. */
-export function nextWords({ nextAt, kind, spec }: Pick<JobView, 'nextAt' | 'kind' | 'spec'>, now: Millis): string {
+export function formatNextTime({ nextAt, kind, spec }: Pick<JobView, 'nextAt' | 'kind' | 'spec'>, now: Millis): string {
   if (nextAt === null) return kind === 'event' ? `on ${spec}` : 'no time to come'
-  return `next ${untilWords(Date.parse(nextAt) - now)}`
+  return `next ${formatUntil(Date.parse(nextAt) - now)}`
 }
 
 /** `in 12 min`. */
-export function untilWords(left: Millis): string {
+export function formatUntil(left: Millis): string {
   if (left <= 0) return 'now'
   const seconds = Math.ceil(left / 1000)
   if (seconds < 120) return `in ${seconds} s`

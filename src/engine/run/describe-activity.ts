@@ -25,9 +25,9 @@ export async function describeActivity(
   const asked = Map.groupBy(await openApprovalsOf(rows, waitFor('approval', 'budget')), ({ runId }) => runId)
   const pauses = await lastWaits(rows, waitFor('retry'))
   const budgets = waitFor('budget').length === 0 ? [] : await openApprovals(rows)
-  return new Map(runs.map((run) => [run.id, doingOf(run)]))
+  return new Map(runs.map((run) => [run.id, activityOf(run)]))
 
-  function doingOf(run: Run): string {
+  function activityOf(run: Run): string {
     if (run.state === 'queued') return 'queued'
     if (run.state === 'waiting') return `waiting for ${waitWords(run)}`
     const open = new Journal(run.id, calls.get(run.id) ?? []).openCalls.map(({ name }) => name)

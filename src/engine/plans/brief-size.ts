@@ -1,6 +1,6 @@
 import type { ProfileValue } from '../../domain/profiles/profile.ts'
 import { chooseModel, type KnownModels, windowOf } from '../model/choose-model.ts'
-import { type ModelProviders, profileWish } from '../policies/run-profile.ts'
+import { type ModelProviders, modelOfProfile } from '../policies/run-profile.ts'
 import type { Engine } from '../runtime.ts'
 
 /** Share of an agent's window that its brief may fill; the rest is for its own work. */
@@ -21,14 +21,17 @@ export interface BriefReader {
 type Windows = Pick<Engine, 'agents' | 'model' | 'policy' | keyof KnownModels | keyof ModelProviders>
 
 /** Max bytes of an agent's brief: half the window of the model that will read it. */
-export function roomFor(windows: Windows, { agent, folder, requestedModel = null, profile }: BriefReader): number {
+export function maxBriefBytes(
+  windows: Windows,
+  { agent, folder, requestedModel = null, profile }: BriefReader,
+): number {
   const requested = requestedModel ?? windows.agents.find(agent, folder)?.model ?? null
   return Math.floor(windowFor(windows, requested, profile) * briefShare * bytesPerToken)
 }
 
 /** Why a brief is too long for its agent, and the remedy; undefined if it fits. */
 export function tooLongReason(windows: Windows, brief: string, reader: BriefReader): string | undefined {
-  const fitting = startOf(brief, roomFor(windows, reader))
+  const fitting = startOf(brief, maxBriefBytes(windows, reader))
   if (fitting.length === brief.length) return undefined
   return (
     `its brief has ${brief.length} characters; at most ${fitting.length} fit the window of @${reader.agent}'s model: ` +
@@ -60,7 +63,7 @@ function windowFor(windows: Windows, requested: string | null, profile: ProfileV
   const { contextWindow: most } = profile ?? {}
   const limit = most === undefined ? {} : { window: most }
   try {
-    const { name } = chooseModel(windows, { requested, ...profileWish(windows, profile) })
+    const { name } = chooseModel(windows, { requested, ...modelOfProfile(windows, profile) })
     return windowOf(name === null ? { window: defaultWindow } : windows.model(name), limit)
   } catch {
     return windowOf({ window: defaultWindow }, limit)

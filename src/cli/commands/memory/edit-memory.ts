@@ -13,7 +13,7 @@ import { tail } from '../../../domain/id.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
 import { pipedInput } from '../../input/piped.ts'
 import { contentLine, datedMention, joinFirst, memoryMention } from '../../pages/memory-page.ts'
-import { agrees, canAsk, readInput } from '../../terminal/prompt.ts'
+import { canAsk, confirm, readInput } from '../../terminal/prompt.ts'
 import { printable } from '../../terminal/screen.ts'
 
 type Words = Omit<MemoryChange, 'content'>
@@ -58,7 +58,7 @@ export async function vouchForMemory(here: CommandContext, id: number, yes: bool
       throw new UsageError('trusting a memory needs your yes', `read it, then: heddle memory trust ${id} --yes`)
     const sources = memory.label.sources.map((source) => printable(source)).join(', ')
     here.tell([memoryMention(here.screen, 'about to trust', memory), `  it is from ${sources}`].join('\n'))
-    if (!(await agrees(here, 'do you vouch for it?')))
+    if (!(await confirm(here, 'do you vouch for it?')))
       throw new HeddleError('cancelled', `memory:${id} stays untrusted`, 'or say it yourself: heddle memory add "…"')
   }
   const kept = await client.trustMemory(id)
@@ -77,12 +77,12 @@ export async function forgetMemory(
   let isOlderMeant = older
   if (memory && memory.forgottenAt === undefined) {
     here.tell([memoryMention(here.screen, 'about to forget', memory), ...restedOn(memory)].join('\n'))
-    if (!(await agrees(here, 'forget it permanently?')))
+    if (!(await confirm(here, 'forget it permanently?')))
       throw new HeddleError('cancelled', `memory:${id} was kept`, `correct it instead: heddle memory edit ${id}`)
     const replaced = memory.older.filter(({ content }) => content !== '')
     if (!older && replaced.length > 0) {
       here.tell(replaced.map((each) => memoryMention(here.screen, 'it replaced', each)).join('\n'))
-      isOlderMeant = await agrees(here, `forget ${replaced.length === 1 ? 'that' : 'those'} too?`)
+      isOlderMeant = await confirm(here, `forget ${replaced.length === 1 ? 'that' : 'those'} too?`)
     }
   }
   const gone = await client.forgetMemory(id, { older: isOlderMeant })
@@ -106,7 +106,7 @@ async function forgetTwins(here: CommandContext, twins: readonly SimilarMemory[]
   const forgotten: number[] = []
   for (const twin of twins) {
     here.tell(datedMention(here.screen, 'similar:', twin))
-    if (!(await agrees(here, 'forget that too?'))) continue
+    if (!(await confirm(here, 'forget that too?'))) continue
     await client.forgetMemory(twin.id)
     forgotten.push(twin.id)
   }

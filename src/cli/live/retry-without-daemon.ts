@@ -1,7 +1,7 @@
 import { isDaemonGone } from '../../gateway/daemon-request.ts'
 
 /** Asks; if the daemon is gone, asks again once `continueAlone` has put the engine of this process in its place. */
-export async function askAgainAlone<T>(ask: () => Promise<T>, continueAlone: () => Promise<void>): Promise<T> {
+export async function retryWithoutDaemon<T>(ask: () => Promise<T>, continueAlone: () => Promise<void>): Promise<T> {
   try {
     return await ask()
   } catch (error) {

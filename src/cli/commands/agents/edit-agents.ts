@@ -7,9 +7,9 @@ import { HeddleError, UsageError } from '../../../domain/errors.ts'
 import { ensureHome, homePaths } from '../../../home/home.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
 import { agentFacts, findingLines } from '../../pages/agents-page.ts'
-import { agrees, canAsk } from '../../terminal/prompt.ts'
+import { canAsk, confirm } from '../../terminal/prompt.ts'
 import { printable } from '../../terminal/screen.ts'
-import { matchingAgents, noSuchAgent } from './agents-named.ts'
+import { matchingAgents, noSuchAgent } from './find-agent.ts'
 
 /** Writes an agent file to fill in, under a name that is not taken. */
 export async function newAgent(
@@ -102,7 +102,7 @@ export async function trustAgent(
     const remedy = `read it, then: heddle agents trust ${agent.name} --yes`
     if (here.json || !canAsk(here)) throw new UsageError('only the user can trust an agent file', remedy)
     here.tell(lines.join('\n'))
-    if (!(await agrees(here, 'trust this version?')))
+    if (!(await confirm(here, 'trust this version?')))
       throw new HeddleError('cancelled', 'not trusted', 'edit the file and try again, or leave it as it is')
   }
   all.trust(agent)

@@ -6,7 +6,11 @@ const searchedTurns = 20
 const byAgents = /^(?:\[agent_result:|\[Subagent: |all started agents have ended|plan:\d)/
 
 /** What was said last in a session by a person, and not handed over by agents since; undefined in a new one. */
-export async function lastWords(app: Pick<App, 'log'>, folder: string, session: string): Promise<string | undefined> {
+export async function findLastUserMessage(
+  app: Pick<App, 'log'>,
+  folder: string,
+  session: string,
+): Promise<string | undefined> {
   const turns = await app.log(folder, { of: session, limit: searchedTurns })
   return (turns.findLast(({ preview }) => !byAgents.test(preview)) ?? turns.at(-1))?.preview
 }

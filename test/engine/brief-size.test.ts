@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fairShares } from '../../src/engine/plans/room-for.ts'
+import { fairShares } from '../../src/engine/plans/brief-size.ts'
 
 test.each([
   { sizes: [], room: 10, shares: [] },

@@ -1,12 +1,12 @@
 import type { ApprovalView } from '../../api/views/approval.ts'
 import { lapses } from '../../domain/approval.ts'
-import { visible } from '../../domain/text/visible.ts'
-import { cut, printable } from '../terminal/screen.ts'
+import { escapeInvisible } from '../../domain/text/visible.ts'
+import { printable, truncateToWidth } from '../terminal/screen.ts'
 
 const maxNameLength = 60
 
 /** Whom a yes with a wider scope is for, and which calls it covers until when. */
-export function scopeWords(approval: ApprovalView): { session: string; agent: string; covered: string } {
+export function describeScopes(approval: ApprovalView): { session: string; agent: string; covered: string } {
   const { agent, requestSession, session } = approval
   return {
     session: `every agent in session ${short(requestSession ?? session ?? '–')}`,
@@ -17,8 +17,8 @@ export function scopeWords(approval: ApprovalView): { session: string; agent: st
 
 /** The call; a long one refers to the text above. */
 function callWords({ covers, coverage, tool }: ApprovalView): string {
-  if (covers.length <= maxNameLength && !covers.includes('\n')) return printable(visible(covers))
-  const where = visible(coverage?.cwd ?? '.')
+  if (covers.length <= maxNameLength && !covers.includes('\n')) return printable(escapeInvisible(covers))
+  const where = escapeInvisible(coverage?.cwd ?? '.')
   return `${short(tool)}, exactly as above, ${where.length > maxNameLength ? 'in that directory' : `in ${printable(where)}`}`
 }
 
@@ -28,5 +28,5 @@ function untilWords({ coverage }: ApprovalView): string {
 }
 
 function short(name: string): string {
-  return cut(printable(visible(name)), maxNameLength)
+  return truncateToWidth(printable(escapeInvisible(name)), maxNameLength)
 }

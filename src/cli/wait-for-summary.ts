@@ -10,7 +10,7 @@ const summaryTimeout: Millis = 20_000
 const noticeDelay: Millis = 700
 
 /** After the answer is shown, waits for the session summary for a limited time, then stops the work. */
-export async function noteAndLeave(
+export async function waitForSummary(
   here: CommandContext,
   work: WorkInProgress | undefined,
   { status, folder }: Pick<Answered, 'status' | 'folder'>,

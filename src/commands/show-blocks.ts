@@ -7,7 +7,7 @@ import { approvalBlocks } from './approvals.ts'
 import { factsBlock } from './outcome.ts'
 
 /** What /show tells of a thing: its facts, then its texts. `heddle show` and `why` tell more. */
-export function shownBlocks(shown: Shown): OutcomeBlock[] {
+export function blocksFor(shown: Shown): OutcomeBlock[] {
   switch (shown.kind) {
     case 'turn':
       return [
