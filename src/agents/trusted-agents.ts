@@ -57,7 +57,7 @@ export function storeTrust(file: string, path: string, hash: string): void {
     }
     renameSync(draft, file)
   } catch (thrown) {
-    throw new HeddleError('trust_unwritable', `cannot write ${file}`, 'make the home writable for you', {
+    throw new HeddleError('trust_unwritable', `cannot write ${file}`, 'make the home directory writable', {
       cause: thrown,
     })
   }

@@ -66,7 +66,7 @@ export interface AccessApp {
   /** Adds a user, or brings a removed one back. */
   addUser(id: string, user: UserChange & { folder: string }): Promise<UserView>
   setUser(id: string, change: UserChange): Promise<UserView>
-  /** Removes a user and ends the user's tokens; sessions and runs stay. */
+  /** Removes a user and revokes the user's tokens; sessions and runs stay. */
   removeUser(id: string): Promise<{ tokens: number }>
   tokens(): Promise<TokenView[]>
   /** Makes a token, for the owner without a user. It is in the answer and nowhere else: only its hash is stored. */

@@ -44,7 +44,7 @@ export interface AgentView extends ListedAgent {
   instructions: string | null
   /** Names of the skills that it gets with every task. */
   skills: string[]
-  /** Why it cannot be given work. */
+  /** Why it cannot be used. */
   error?: RunError
 }
 

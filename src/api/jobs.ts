@@ -25,6 +25,6 @@ export interface JobApp {
   resumeJobs(): Promise<{ jobs: number }>
   /** Messages that jobs send, newest first. */
   outbox(filter?: { state?: OutboxState; limit?: number }): Promise<MessageView[]>
-  /** Sends a message again that was given up. */
+  /** Sends an undelivered message again. */
   retryMessage(id: number): Promise<void>
 }

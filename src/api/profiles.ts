@@ -49,7 +49,7 @@ export interface ProfileApp {
   profile(id: string): Promise<ProfileView>
   /** Writes a profile. Refused if it is at another version than the expected one: 0 for one that does not exist. */
   setProfile(id: string, value: unknown, expectedVersion?: number): Promise<ProfileView>
-  /** Removes a profile that no agent has. */
+  /** Removes a profile that no agent uses. */
   deleteProfile(id: string, expectedVersion?: number): Promise<{ version: number }>
   /** Versions of a profile, newest first. */
   profileHistory(id: string): Promise<PolicyVersionView[]>

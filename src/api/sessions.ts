@@ -5,7 +5,7 @@ import type { SessionDetails, SessionFilter, SessionView } from './views/session
 
 /** Sessions and personas. `folder` is the caller's working directory. */
 export interface SessionApp {
-  /** Sessions, the last used first. */
+  /** Sessions, most recently used first. */
   sessions(filter?: SessionFilter): Promise<ListPage<SessionView>>
   countSessions(filter?: Omit<SessionFilter, keyof PageOptions>): Promise<number>
   /** Finds the session that a message belongs to by its words: in this folder, or in `all`. */

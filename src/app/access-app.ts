@@ -140,12 +140,12 @@ function noToken(id: number): HeddleError {
 }
 
 function ownerScopes(): UsageError {
-  return new UsageError('a token of the owner has no scopes', 'make a user for what has fewer rights', 'bad_scope')
+  return new UsageError('an owner token has no scopes', 'create a user with fewer rights instead', 'bad_scope')
 }
 
 function assertLater(moment: number, now: number): void {
   if (Number.isSafeInteger(moment) && moment > now && moment <= maxMoment) return
-  throw new UsageError('the token would end before it begins', 'give a later time, such as 30d', 'bad_time')
+  throw new UsageError('the expiry time has already passed', 'give a later time, such as 30d', 'bad_time')
 }
 
 function viewUser({ id, role, isTrusted, tools, folder, perDayUsd, createdAt }: User): UserView {

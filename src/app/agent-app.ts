@@ -117,9 +117,9 @@ function viewModel(
 
 /** Why an agent does not get a tool that its file asks for. */
 function whyWithheld({ tools, policy }: AppEngine, { role, permissions }: Actor, tool: string): string {
-  if (role.kind === 'gone') return 'it cannot be given work'
+  if (role.kind === 'gone') return 'it cannot be used'
   if (!tools.has(tool)) return 'this Heddle has no such tool; heddle doctor may say why'
-  if (forbiddenForAgents.includes(tool)) return 'agents with a file never have it'
+  if (forbiddenForAgents.includes(tool)) return 'agents that are defined by a file cannot use it'
   if (!isAllowed(tool, policy)) return 'tools.allow or tools.deny in heddle.yaml'
   if (permissions.some((each) => !isAllowed(tool, each.tools))) return 'its profile does not allow it'
   return 'you may not use it'

@@ -70,8 +70,8 @@ function answerOf({ hash, answerJson }: EarlierRequest, request: KeyedRequest): 
   if (answerJson !== null) return JSON.parse(answerJson)
   throw new HeddleError(
     'outcome_unknown',
-    `a request with the key "${request.key}" began, and it is not known whether it had its effect`,
-    'look whether it had; if not, send it with another key',
+    `a request with the key "${request.key}" was started, and its outcome is unknown`,
+    'check whether it took effect; if not, send it with another key',
   )
 }
 
@@ -79,6 +79,6 @@ function keyReused(key: string): HeddleError {
   return new HeddleError(
     'key_reused',
     `another request was sent with the key "${key}"`,
-    'give each request a key of its own; repeat a request only as it was',
+    'use a new key for each request; a repeated request must be identical',
   )
 }

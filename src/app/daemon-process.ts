@@ -15,8 +15,8 @@ export function stopDaemonProcess(pid: number): void {
   if (!isDaemonProcess(pid))
     throw new HeddleError(
       'daemon_elsewhere',
-      `the daemon is process ${pid} of another container or machine`,
-      'end it there: heddle down',
+      `the daemon is process ${pid} in another container or on another machine`,
+      'stop it there: heddle down',
     )
   try {
     process.kill(pid, 'SIGTERM')

@@ -48,8 +48,7 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
     jobWeek: () => store.read((rows) => viewJobWeek(rows, caller.only('job.list'), clock.now())),
     async previewJob(times) {
       const schedule = readSchedule(times, spoken())
-      if (!schedule)
-        throw new UsageError('there is no time to show', 'name one: at, every, cron or on', 'missing_option')
+      if (!schedule) throw new UsageError('no schedule given', 'use one of at, every, cron and on', 'missing_option')
       const activeHours = readActiveHours(times, spoken())
       const now = clock.now()
       const timetable = checkTimetable({ schedule, startsAt: now, ...(activeHours && { activeHours }) }, now)
@@ -123,7 +122,11 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
 }
 
 export function noMessage(id: number): HeddleError {
-  return new HeddleError('not_found', `no message ${id} was given up`, 'list them with: heddle cron outbox --dead')
+  return new HeddleError(
+    'not_found',
+    `there is no undelivered message ${id}`,
+    'list them with: heddle cron outbox --dead',
+  )
 }
 
 async function existing({ store }: AppEngine, id: number): Promise<Job> {
@@ -164,8 +167,8 @@ async function assertNotHeld({ store }: AppEngine): Promise<void> {
   if (await store.read(isHeld))
     throw new HeddleError(
       'jobs_held',
-      'jobs are held, since this home was restored from a backup',
-      'look at them (heddle cron list), then let them go: heddle cron resume',
+      'jobs are paused, because this home was restored from a backup',
+      'check them (heddle cron list), then: heddle cron resume',
     )
 }
 

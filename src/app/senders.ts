@@ -82,14 +82,14 @@ function checkWebhook(webhooks: Config['webhooks'], name: string): void {
 async function fileIn(folder: string, path: string): Promise<string> {
   const file = resolve(folder, path)
   const real = await realpath(dirname(file)).catch(() => undefined)
-  if (real === undefined) throw noTarget(`there is no folder ${dirname(file)}`, 'make it first')
+  if (real === undefined) throw noTarget(`there is no folder ${dirname(file)}`, 'create it first')
   return join(real, basename(file))
 }
 
 /** Replaces the file as a whole, so that writing it twice leaves the same as writing it once. */
 async function writeWhole({ to, content, title, id }: OutboxMessage): Promise<SendFailure | undefined> {
   if ((await realpath(dirname(to))) !== dirname(to))
-    return { error: `${dirname(to)} leads elsewhere than when the job was made`, isFinal: true }
+    return { error: `${dirname(to)} points somewhere else than when the job was created`, isFinal: true }
   const draft = `${to}.${id}.tmp`
   try {
     await writeFile(draft, `${content === '' ? title : content}\n`, { flag: 'wx', mode: 0o600 })

@@ -80,7 +80,8 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       store.read(async (rows) => {
         const only = caller.only('turn.read')
         if (of === undefined) return treeWindow(rows, { ...query, ...only })
-        if (query.folder === undefined) throw new UsageError('of needs a folder', 'name the folder, too', 'bad_request')
+        if (query.folder === undefined)
+          throw new UsageError('of needs a folder', 'give the folder as well', 'bad_request')
         return treeWindow(rows, { ...query, ...only, of: await routeToThread(rows, of, query.folder) })
       }),
     tips: () => store.read((rows) => listTips(rows, caller.only('turn.read'))),

@@ -71,7 +71,7 @@ export function newProgram(writeOut: (text: string) => void): Command {
     .option('--home <dir>', 'where heddle keeps its state (default: $HEDDLE_HOME or ~/.heddle)')
     .option('--config <file>', 'the configuration file (default: heddle.yaml in the home)')
     .option('--host <url>', 'ask the heddle of another machine, with a token (default: $HEDDLE_HOST)')
-    .option('--token <token>', 'act for the user who has this token (default: $HEDDLE_TOKEN, else you, the owner)')
+    .option('--token <token>', 'act as the user of this token (default: $HEDDLE_TOKEN, else you, the owner)')
     .option('--json', 'answer with one JSON document')
     .helpOption('-h, --help', 'show help')
     .configureHelp(helpStyle)
@@ -132,7 +132,7 @@ function failureJson({ code, message, remedy }: Pick<HeddleError, 'code' | 'mess
 function usageErrorFrom(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
   // Commander reports this for a command that only has subcommands.
   if (error.code === 'commander.help')
-    return new UsageError('a command is missing', 'see which there are with --help', 'missing_command')
+    return new UsageError('a command is missing', 'list them with --help', 'missing_command')
   if (error.code === 'commander.excessArguments') return excessArguments(program, argv)
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
   const nearest = /Did you mean (.+)\?/.exec(suggestion ?? '')?.[1]

@@ -15,7 +15,7 @@ export const agentCommands = [
   defineCommand({
     name: 'agents',
     usage: '/agents',
-    summary: 'the agents that work can be given to, in the registry and in files',
+    summary: 'agents you can give work to, from the registry and from files',
     example: '/agents',
     action: 'agent.list',
     async run(context) {
@@ -89,7 +89,7 @@ export const agentCommands = [
     parse: agentIdIn,
     async run({ app }, agentId) {
       const { version } = await app.unregisterAgent(agentId)
-      return textOutcome(`${agentId} is not registered any more; the registry is at version ${version}`, {
+      return textOutcome(`${agentId} is no longer registered; the registry is at version ${version}`, {
         next: '/agents',
       })
     },
@@ -126,7 +126,7 @@ export const agentCommands = [
   defineCommand({
     name: 'agents pins',
     usage: '/agents pins',
-    summary: 'the pins that could count here, which one does, and why',
+    summary: 'the pins here, which one is used, and why',
     example: '/agents pins',
     action: 'pin.read',
     async run({ app, folder, session }) {

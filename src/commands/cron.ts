@@ -8,7 +8,7 @@ export const cronCommands = [
   defineCommand({
     name: 'cron',
     usage: '/cron',
-    summary: 'jobs that start by themselves, the next one first',
+    summary: 'scheduled jobs, the next one first',
     example: '/cron',
     action: 'job.list',
     run: async ({ app }) =>
@@ -27,7 +27,7 @@ export const cronCommands = [
   defineCommand({
     name: 'cron run',
     usage: '/cron run job',
-    summary: 'fire a job now, besides its times',
+    summary: 'run a job now, besides its schedule',
     example: '/cron run 3',
     action: 'job.change',
     parse: (words) => words.number('job'),
@@ -40,7 +40,7 @@ export const cronCommands = [
   defineCommand({
     name: 'cron enable',
     usage: '/cron enable job',
-    summary: 'let a job fire again from now on',
+    summary: 'enable a job again',
     example: '/cron enable 3',
     action: 'job.change',
     parse: (words) => words.number('job'),
@@ -52,7 +52,7 @@ export const cronCommands = [
   defineCommand({
     name: 'cron disable',
     usage: '/cron disable job',
-    summary: 'let a job fire no more',
+    summary: 'disable a job',
     example: '/cron disable 3',
     action: 'job.change',
     parse: (words) => words.number('job'),
@@ -64,7 +64,7 @@ export const cronCommands = [
   defineCommand({
     name: 'cron history',
     usage: '/cron history [job]',
-    summary: 'what happened at the times of jobs, newest first',
+    summary: 'past runs of jobs, newest first',
     example: '/cron history 3',
     action: 'job.list',
     parse: (words) => words.optionalNumber('job'),

@@ -16,7 +16,7 @@ export const memoryCommands = [
   defineCommand({
     name: 'memory find',
     usage: '/memory find words',
-    summary: 'memories that fit these words, best first',
+    summary: 'memories that match these words, best first',
     example: '/memory find which port',
     action: 'memory.read',
     parse: (words) => words.text('words to find'),
@@ -31,7 +31,7 @@ export const memoryCommands = [
     parse: (words) => words.text('statement'),
     async run({ app }, content) {
       const { memory, isMerged } = await app.remember({ content })
-      return textOutcome(isMerged ? `memory:${memory.id} says so already` : `memory:${memory.id} is stored`, {
+      return textOutcome(isMerged ? `already saved as memory:${memory.id}` : `memory:${memory.id} is stored`, {
         next: `/memory forget ${memory.id}`,
       })
     },
@@ -45,7 +45,7 @@ export const memoryCommands = [
     parse: (words) => words.number('memory'),
     async run({ app }, id) {
       const { near, narratives } = await app.forgetMemory(id)
-      const told = narratives.length > 0 ? `; withheld from now on: narrative:${narratives.join(', narrative:')}` : ''
+      const told = narratives.length > 0 ? `; hidden from now on: narrative:${narratives.join(', narrative:')}` : ''
       const [twin] = near
       const still = twin
         ? `\nsimilar, still there: ${near.map((each) => `memory:${each.id} ${each.content}`).join('; ')}`

@@ -52,7 +52,7 @@ export const modelCommands = [
   defineCommand({
     name: 'think',
     usage: '/think [level]',
-    summary: `${thinkingLevels.slice(0, -1).join(', ')} or ${thinkingLevels.at(-1)}, where the model can`,
+    summary: `${thinkingLevels.slice(0, -1).join(', ')} or ${thinkingLevels.at(-1)}, if the model supports it`,
     example: '/think low',
     action: 'command.list',
     parse: (words) => words.optionalChoice(thinkingLevels, 'thinking level'),

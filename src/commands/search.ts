@@ -13,7 +13,7 @@ export const searchCommands = [
   defineCommand({
     name: 'search',
     usage: '/search words',
-    summary: 'turns, results and files that have these words, best first',
+    summary: 'turns, results and files that match these words, best first',
     example: '/search which port',
     action: 'turn.read',
     parse: (words) => words.text('words to find'),
@@ -28,7 +28,7 @@ export const searchCommands = [
           at: ({ at }) => at,
         },
         wide: 'passage',
-        empty: 'nothing has these words',
+        empty: 'nothing matches',
         ...(best && { next: `${best.kind === 'file' ? '/why' : '/show'} ${shortReference(best)}` }),
       })
     },

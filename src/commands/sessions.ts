@@ -18,7 +18,7 @@ export const sessionCommands = [
   defineCommand({
     name: 'sessions',
     usage: '/sessions',
-    summary: 'the sessions of this folder, the last used first',
+    summary: 'the sessions of this folder, most recently used first',
     example: '/sessions',
     action: 'session.list',
     aliases: ['session'],

@@ -127,7 +127,7 @@ function whyOutcome({ chain, notes }: WhyView) {
       at: ({ at }) => at,
     },
     wide: 'title',
-    empty: 'nothing is known about it',
+    empty: 'no origin is recorded',
   })
 }
 

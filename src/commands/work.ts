@@ -12,7 +12,7 @@ export const workCommands = [
   defineCommand({
     name: 'runs',
     usage: '/runs [--all]',
-    summary: 'runs that are not over; with --all the last ones',
+    summary: 'unfinished runs; with --all recent ones too',
     example: '/runs --all',
     action: 'run.list',
     parse: (words) => words.flags(['--all']).size > 0,

@@ -9,13 +9,13 @@ export const maxPartBytes = 5 * 1024 * 1024
 /** Reason why a model cannot take this part; undefined when it can. Every model takes text files. */
 export function partRefusal(part: Part, model: Pick<Model, 'name' | 'sees' | 'readsPdf'>): string | undefined {
   const what = part.path ?? 'the picture'
-  if (partBytes(part) > maxPartBytes) return `${what} has more than 5 MB`
+  if (partBytes(part) > maxPartBytes) return `${what} is larger than 5 MB`
   if (isTextFile(part)) return undefined
   if (part.mediaType === 'application/pdf')
     return model.readsPdf ? undefined : `the model ${model.name} cannot read PDF documents`
   if (!pictures.includes(part.mediaType))
     return `${what} is ${part.mediaType}, and models read text, PDF, PNG, JPEG, GIF and WebP`
-  return model.sees ? undefined : `the model ${model.name} cannot see pictures`
+  return model.sees ? undefined : `the model ${model.name} cannot read images`
 }
 
 /** Whether a file is sent to models as text. */

@@ -140,13 +140,13 @@ function unreachable(url: string, cause: NodeJS.ErrnoException): HeddleError {
   if (code === 'EPROTO' || code.startsWith('HPE_'))
     return new HeddleError(
       'host_unreachable',
-      `${url} does not speak as it should (${code})`,
+      `${url} did not answer as expected (${code})`,
       'is it http:// or https://?',
       { cause },
     )
   const why =
     code === 'ENOTFOUND'
-      ? 'there is no machine of that name'
+      ? 'there is no host of that name'
       : code === 'ECONNREFUSED'
         ? 'nothing listens there'
         : code || cause.message

@@ -97,7 +97,7 @@ export async function* whileAllowed(lines: AsyncIterable<string>, lost: AbortSig
 function tooManyOpen(): HeddleError {
   return new HeddleError(
     'too_many_requests',
-    `this token has ${maxOpenRequests} requests under way`,
+    `this token has ${maxOpenRequests} open requests`,
     'end some of its streams, then try again',
     { retry: 'later' },
   )

@@ -74,7 +74,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # auto: none does.
 #plans: ask
 
-# Agents that talk with you get the memories that fit. files: what
+# Agents that talk with you are given relevant memories. files: what
 # you write into memory/ next to this file is found too. narratives: a summary
 # is written after a session, by the default model or the one narrator names.
 # embedder: also finds them by meaning; any server with OpenAI's embeddings.
@@ -146,7 +146,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #webhooks:
 #  #ops: { url: https://example.com/hook, secret: "\${secret:ops}" }
 
-# The page that heddle open shows, and the door for other machines.
+# The page of heddle open, and access from other machines.
 # port: 7433, or a free one near it; with this line exactly this one.
 # hosts: names under which it is reached, such as [heddle.example.org].
 # bind: only an address with tls may be reached from other machines.
@@ -161,7 +161,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #  requestsPerSecond: 200
 #  failuresPerMinute: 20
 
-# Days for which events, ended fires of jobs and sent messages are kept.
+# Days for which events, past runs of jobs and sent messages are kept.
 # Turns and results stay.
 #retention:
 #  eventDays: 30

@@ -80,7 +80,7 @@ export async function trustMemory(tx: Tx, id: number, now: Millis, maxMemories: 
 export async function getUntrustedMemory(rows: Reading, id: number): Promise<Memory> {
   const memory = await getActiveMemory(rows, id)
   if (isUntrusted(memory.label)) return memory
-  throw new UsageError(`memory:${id} is trusted already`, 'there is nothing to do', 'already_trusted')
+  throw new UsageError(`memory:${id} is already trusted`, 'there is nothing to do', 'already_trusted')
 }
 
 async function keep(

@@ -51,7 +51,7 @@ export function presentResults({ messages }: Pick<ScriptView, 'messages'>): stri
   return results
     .map(({ id, agent = 'agent', status, summary }) =>
       status === 'completed'
-        ? `${summary}\n@${agent}, all of it: heddle show result:${id}`
+        ? `${summary}\n@${agent}, full result: heddle show result:${id}`
         : `@${agent} ${status}: ${summary} result:${id}`,
     )
     .join('\n\n')

@@ -208,7 +208,7 @@ export const repertoire: readonly Skill[] = [
     needs: [],
     by: [],
     matches: (prompt) => /^ask (?:me|back)\b/i.exec(prompt),
-    run: () => ({ text: 'Which file shall I outline? Answer with: outline FILE' }),
+    run: () => ({ text: 'Which file should I outline? Answer with: outline FILE' }),
   },
   {
     name: 'fail',

@@ -90,7 +90,7 @@ export function missingMigrations(version: number, known: readonly Migration[], 
   if (version > newest(known))
     throw new HeddleError(
       'schema_newer',
-      `${location} was written by a newer heddle (schema ${version}; this one knows ${newest(known)})`,
+      `${location} was written by a newer heddle (schema ${version}; this one supports up to ${newest(known)})`,
       'use that newer version, or go back with: heddle restore FILE (a backup was made before the upgrade)',
     )
   return known.filter(({ id }) => id > version)
@@ -101,7 +101,7 @@ export function migrationsUpTo(version: number, known: readonly Migration[], bac
   if (version > newest(known))
     throw new HeddleError(
       'schema_newer',
-      `${backup} was written by a newer heddle (schema ${version}; this one knows ${newest(known)})`,
+      `${backup} was written by a newer heddle (schema ${version}; this one supports up to ${newest(known)})`,
       'restore it with that newer version; nothing was changed',
     )
   return known.filter(({ id }) => id <= version)

@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { TurnLine } from '../../src/api/views/turn.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
@@ -49,6 +50,15 @@ describe('the first command', () => {
       names: ['node', 'home', 'permissions', 'config', 'exec', 'database', 'daemon', 'disk'],
     })
     expect(existsSync(heddle.home)).toBe(false)
+  })
+
+  test('doctor wraps long findings between words on a terminal', async () => {
+    const { out } = await heddle.terminal('doctor').ended
+    const lines = stripVTControlCharacters(out).split('\r\n')
+    expect(lines.filter((line) => line.length > 80)).toEqual([])
+    const words = lines.map((line) => line.trim()).join(' ')
+    expect(words).toContain(`${heddle.home} does not exist yet; the first command creates it`)
+    expect(words).toContain(`${join(heddle.home, 'heddle.db')}: none yet; the first command creates it`)
   })
 })
 

@@ -22,7 +22,7 @@ test('a job is added with its next five runs shown before, listed, changed, disa
   )
   expect(added.err.match(/ 08:30:00/g)).toHaveLength(5)
   expect(added.out).toContain('added job 1 "briefing"')
-  expect(added.out).toContain('Jobs fire only while heddle is up, and it is not.    heddle up')
+  expect(added.out).toContain('Jobs run only while heddle up is running, and it is not.    heddle up')
   expect(await heddle().json('cron', 'list')).toMatchObject({
     jobs: [
       {
@@ -56,7 +56,7 @@ test('times that never come and active hours that are none are refused before ti
     const { code, out, err } = await heddle().run('cron', 'add', '--dry-run', '--message', 'x', ...times)
     return [code, out, err.split('\n')[0]]
   }
-  expect(await refusal('--at', 'in 0 min')).toEqual([2, '', 'this job would never fire: it has no time to come'])
+  expect(await refusal('--at', 'in 0 min')).toEqual([2, '', 'this job would never run: it has no future time'])
   const hours = 'the active hours are not two times of day'
   expect(await refusal('--every', '20s', '--active', '8-22')).toEqual([2, '', hours])
   const repeated = 'active hours are for jobs that repeat'
@@ -186,7 +186,7 @@ test.each(databases)('a restored backup holds all jobs until the owner says go, 
   await heddle().run('cron', 'add', '--name', 'soon', '--every', '1s', '--message', 'look')
   await heddle().run('backup', file)
   await heddle().run('restore', file, '--yes')
-  expect((await heddle().run('status')).out).toContain('jobs are held')
+  expect((await heddle().run('status')).out).toContain('jobs are paused')
   expect((await heddle().run('cron')).out).toContain('heddle cron resume')
   const refused = await heddle().run('cron', 'run', '1')
   expect([refused.code === 0, refused.err.includes('heddle cron resume')]).toEqual([false, true])
@@ -196,7 +196,7 @@ test.each(databases)('a restored backup holds all jobs until the owner says go, 
   up.stop('SIGTERM')
   await up.ended
   expect(await heddle().json('cron', 'resume')).toEqual({ ok: true, jobs: 1 })
-  expect((await heddle().run('status')).out).not.toContain('jobs are held')
+  expect((await heddle().run('status')).out).not.toContain('jobs are paused')
 })
 
 test('a job keeps the agent that it was given, also when something else of it is changed', async () => {

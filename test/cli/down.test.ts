@@ -45,7 +45,7 @@ test('down ends the daemon, tells how many runs go on later, and they do', async
   await heddle.run('ask', 'two', '--session', 'b', '--no-wait')
   expect(await heddle.run('down')).toMatchObject({
     code: 0,
-    out: `the daemon has ended (process ${daemon.pid}); 2 runs go on when it is up again    heddle up\n`,
+    out: `daemon stopped (process ${daemon.pid}); 2 runs continue when you start it again    heddle up\n`,
   })
   expect(await daemon.ended).toMatchObject({ code: 0 })
   release()
@@ -81,6 +81,6 @@ test('down signals no process that is not a daemon of this machine', async () =>
   const daemon = await up()
   const { stopDaemonProcess } = await import('../../src/app/daemon-process.ts')
   // This process is none.
-  expect(() => stopDaemonProcess(process.pid)).toThrow('another container or machine')
+  expect(() => stopDaemonProcess(process.pid)).toThrow('another container or on another machine')
   expect(await heddle.json('down')).toMatchObject({ pid: daemon.pid })
 })

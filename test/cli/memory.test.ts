@@ -143,9 +143,9 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
     '  it had replaced memory:1: still readable    heddle memory forget 1',
-    '  told in narrative:1, withheld from now on',
+    '  told in narrative:1, hidden from now on',
     `  shown to run:${runId?.slice(-6)}`,
-    '  turns are not changed: a session in which it was said goes on to see it',
+    '  turns are not changed: a session in which it was mentioned still sees it',
     '',
   ])
   expect((await heddle.run('memory', 'show', '2')).out).not.toContain('9090')

@@ -40,7 +40,7 @@ test('open prints a link that signs a browser in, and neither the log nor any ad
 
 test('open starts a daemon that is not up, and says how to end it', async () => {
   const { code, err } = await heddle.runWith({ isProcess: true }, 'open', '--print')
-  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('to end it later: heddle down;') })
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('stop it with: heddle down;') })
   const { daemon } = await heddle.json<{ daemon: number }>('status')
   expect(await heddle.json('down')).toEqual({ ok: true, pid: daemon, runs: 0 })
   expect(await heddle.json('status')).toMatchObject({ daemon: null })

@@ -90,7 +90,7 @@ describe('heddle agents export and apply', () => {
         'this agent has 3 problems:',
         '  agentId: must be @ and 2 to 32 small letters, digits, _ and -, such as @writer',
         '  description: must have at most 300 characters',
-        '  profileId: is no profile that exists',
+        '  profileId: is not an existing profile',
         '  → correct it and try again; heddle profiles lists profiles\n',
       ].join('\n'),
     )
@@ -183,7 +183,7 @@ describe('heddle agents pin', () => {
     await heddle.run('agents', 'pin', '@poet')
     await heddle.run('agents', 'unregister', '@poet')
     const { out } = await heddle.run('agents', 'pins')
-    expect(out).toContain('@poet is not registered any more')
+    expect(out).toContain('@poet is no longer registered')
     expect(out).toContain('the default profile is used')
   })
 
@@ -232,7 +232,7 @@ describe('heddle profiles', () => {
       contextWindow: 9000,
     })
     const stale = await heddle.run('profiles', 'set', 'profile:writer:v1', '--file', 'writer.json')
-    expect(stale).toMatchObject({ code: 1, err: expect.stringContaining('was changed meanwhile') })
+    expect(stale).toMatchObject({ code: 1, err: expect.stringContaining('was changed in the meantime') })
   })
 
   test('a profile that an agent has is not removed', async () => {

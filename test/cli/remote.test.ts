@@ -72,7 +72,7 @@ test('something else than a heddle at that address is told apart', async () => {
   await new Promise((resolve) => other.once('listening', resolve))
   const { port } = other.address() as { port: number }
   const said = await run(['--host', `http://127.0.0.1:${port}`, '--token', 'x', 'log'])
-  expect(said).toMatchObject({ code: 1, err: expect.stringMatching(/does not speak as it should|cannot reach/) })
+  expect(said).toMatchObject({ code: 1, err: expect.stringMatching(/did not answer as expected|cannot reach/) })
   other.close()
 })
 

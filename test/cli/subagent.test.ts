@@ -7,7 +7,7 @@ const heddle = heddleWithModel(callTools)
 const spawn = '@general call sessions_spawn({"task":"Read about XFS.","label":"xfs-research"})'
 
 test('sub-agents are listed, shown and told apart from other runs', async () => {
-  expect((await heddle().run('subagent')).out).toBe('no sub-agent is at work    heddle subagent history\n')
+  expect((await heddle().run('subagent')).out).toBe('no sub-agents are running    heddle subagent history\n')
   expect(await heddle().json('subagent', 'list')).toEqual({ subagents: [] })
   expect((await heddle().run('subagent', 'history')).out).toContain('no sub-agents yet')
   const asked = (await heddle().json('ask', spawn)) as { runId: string }

@@ -67,7 +67,7 @@ describe.each(databases)('/agents on %s', (database) => {
       },
     ])
     await send(owner, '/agents unregister @editor')
-    expect(await textOf(owner, '/agents pins')).toContain('@editor is not registered any more')
+    expect(await textOf(owner, '/agents pins')).toContain('@editor is no longer registered')
     expect(await textOf(owner, '/agents unpin --session')).toContain('nothing is pinned for session main any more')
     expect(await textOf(owner, '/agents unpin')).toContain('nothing was pinned for session main')
     await send(owner, '/agents unpin --global')

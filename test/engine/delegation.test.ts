@@ -210,7 +210,7 @@ describe.each(databases)('delegation on %s', (database) => {
     await desk.office.restart()
     const child = await desk.childOf(runId)
     expect(child).toMatchObject({ state: 'failed', error: { code: 'profile_gone' } })
-    expect(child.error?.message).toBe(`the profile ${profileId} of @poet does not exist any more`)
+    expect(child.error?.message).toBe(`the profile ${profileId} of @poet no longer exists`)
     expect(child.error?.remedy).toContain('heddle profiles')
   })
 })

@@ -236,7 +236,7 @@ describe.each(databases)('jobs on %s', (database) => {
     await over(id)
     expect((await fires(id)).map(({ outcome, reason, status }) => [outcome, reason, status])).toEqual([
       ['fired', null, 'completed'],
-      ['skipped', 'the last fire still works', null],
+      ['skipped', 'its last run has not finished', null],
     ])
   })
 
@@ -253,7 +253,7 @@ describe.each(databases)('jobs on %s', (database) => {
     await due()
     expect((await fires(id)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ['fired', null],
-      ['skipped', 'the last fire still works'],
+      ['skipped', 'its last run has not finished'],
     ])
     expect(await under.engine.store.read((rows) => listMessages(rows, { limit: 10 }))).toEqual([])
     open.open()

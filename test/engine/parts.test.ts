@@ -58,7 +58,7 @@ describe('what a model cannot be given is refused before it is taken in, with th
   const pdf: Part = { type: 'file', path: 'a.pdf', mediaType: 'application/pdf', data: 'JVBERg==' }
 
   test.each<[string, Part, { sees?: boolean; readsPdf?: boolean }, string | undefined]>([
-    ['a picture, to one that is blind', picture, {}, 'the model main cannot see pictures.'],
+    ['a picture, to one that is blind', picture, {}, 'the model main cannot read images.'],
     ['a picture, to one that sees', picture, { sees: true }, undefined],
     ['a PDF, to one that only sees', pdf, { sees: true }, 'the model main cannot read PDF documents.'],
     ['a PDF, to one that reads it', pdf, { readsPdf: true }, undefined],
@@ -69,7 +69,7 @@ describe('what a model cannot be given is refused before it is taken in, with th
       { sees: true },
       'a.zip is application/zip, and models read text, PDF, PNG, JPEG, GIF and WebP.',
     ],
-    ['too much', { ...notes, data: 'A'.repeat(7 * 1024 * 1024) }, {}, 'notes.md has more than 5 MB.'],
+    ['too much', { ...notes, data: 'A'.repeat(7 * 1024 * 1024) }, {}, 'notes.md is larger than 5 MB.'],
   ])('%s', async (_, part, more, why) => {
     expect(await refusal(part, more)).toBe(why)
   })

@@ -48,7 +48,7 @@ describe.each(databases)('on %s', (database) => {
     expect(edits.find(({ status }) => status === 'rejected')).toMatchObject({
       reason: {
         code: 'changed_meanwhile',
-        message: `the registry was changed meanwhile: you changed version 1, and it is at version 2 now, by ${updatedBy}`,
+        message: `the registry was changed in the meantime: you changed version 1, and it is at version 2 now, by ${updatedBy}`,
       },
     })
     const other = updatedBy === 'user:mia' ? 'user:pia' : 'user:mia'
@@ -74,10 +74,10 @@ describe.each(databases)('on %s', (database) => {
       message: [
         'the registry has 5 problems:',
         '  agents[0].agentId: must be @ and 2 to 32 small letters, digits, _ and -, such as @writer',
-        '  agents[0].profileId: is no profile that exists',
-        '  agents[1].profileId: is no profile that exists',
+        '  agents[0].profileId: is not an existing profile',
+        '  agents[1].profileId: is not an existing profile',
         '  agents[2].agentId: is the same as agents[1].agentId',
-        '  agents[2].profileId: is no profile that exists',
+        '  agents[2].profileId: is not an existing profile',
       ].join('\n'),
     })
     expect((await registry()).version).toBe(0)
@@ -168,7 +168,7 @@ describe.each(databases)('on %s', (database) => {
       profile: { id: 'profile:coder' },
       pins: {
         pin: { scope: 'user', agentId: '@coder' },
-        others: [{ why: '@writer is not registered any more' }],
+        others: [{ why: '@writer is no longer registered' }],
       },
     })
   })

@@ -200,7 +200,7 @@ describe.each(databases)('the tool subagents on %s', (database) => {
     expect(result?.output).toBe('heard 1')
     expect(await call({ action: 'steer', target: 'work', input: 'more' })).toMatchObject({
       status: 'error',
-      error: '"work" is not at work',
+      error: '"work" is not running',
     })
   })
 

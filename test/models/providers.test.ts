@@ -95,7 +95,7 @@ describe.each(kinds)('%s, by its own format', (kind) => {
     const blind = await ask((request) => ({ text: JSON.stringify(request.messages) }))
     const [told] = JSON.parse((await blind.ask({ system: '', messages })).text)
     expect(told.media).toBeUndefined()
-    expect(told.content).toBe('what is this?[left out: the model main cannot see pictures]')
+    expect(told.content).toBe('what is this?[left out: the model main cannot read images]')
   })
 
   test('a text file reaches every model as text with its name', async () => {

@@ -46,7 +46,7 @@ test('a command goes to the coder where there is no tester, and to nobody where 
 test('woken with a result it tells the summary and where the rest is', async () => {
   const talk = [user('count files'), assistant('REHEARSAL: @researcher is working on it: count files')]
   const line = '[agent_result:12] run:7k2f researcher completed: REHEARSAL: this folder: 3 files.'
-  const told = { text: 'REHEARSAL: this folder: 3 files.\n@researcher, all of it: heddle show result:12', calls: [] }
+  const told = { text: 'REHEARSAL: this folder: 3 files.\n@researcher, full result: heddle show result:12', calls: [] }
   expect(await coordinator([...talk, user(line), user(join)])).toEqual(told)
   expect(await coordinator([...talk, user(`${line}\n${join}`)])).toEqual(told)
   const failed = '[agent_result:12] run:7k2f researcher timeout: took too long'
@@ -173,7 +173,7 @@ test('of several tasks it says which were started and which not, and says it aga
   const result = '[agent_result:12] run:7k2f researcher completed: REHEARSAL: "TODO": nothing found.'
   expect((await coordinator([list, assistant(told.text), user(result), user(join)])).text.split('\n')).toEqual([
     'REHEARSAL: "TODO": nothing found.',
-    '@researcher, all of it: heddle show result:12',
+    '@researcher, full result: heddle show result:12',
     'Still not started: count files: the most that is allowed',
   ])
 })

@@ -50,7 +50,9 @@ async function newPerson(others: Model[] = []) {
 
 test('a small request is done by one agent of the real engine, and told by the coordinator', async () => {
   const { say, read } = await newPerson()
-  expect(await say('count files in src')).toBe('REHEARSAL: src: 3 files.\n@researcher, all of it: heddle show result:1')
+  expect(await say('count files in src')).toBe(
+    'REHEARSAL: src: 3 files.\n@researcher, full result: heddle show result:1',
+  )
   expect(await say('write NOTES.md: buy milk')).toContain('wrote NOTES.md: 1 line, 9 bytes.')
   expect(read('NOTES.md')).toBe('buy milk\n')
 })
@@ -68,7 +70,7 @@ test('a delegation shows the result of the agent, and why a skill or an agent is
   )
   expect(await say('delegate to @pot: count files')).toContain('there is no agent "@pot"; did you mean @poet?')
   const alone = await say('delegate to @poet with writer: count files in src', { agent: 'general', session: 'alone' })
-  expect(alone).toBe('REHEARSAL: src: 3 files.\n@poet, all of it: heddle show result:2')
+  expect(alone).toBe('REHEARSAL: src: 3 files.\n@poet, full result: heddle show result:2')
   const { rows: runs } = await app.runs({ all: true })
   const first = runs.find(({ agent }) => agent === 'poet')
   const shown = await app.command(folder, { session: 'main', line: `/show run:${first?.id}` })

@@ -75,7 +75,7 @@ describe.each(databases)('the schema of %s', (database) => {
 
     expect(error).toMatchObject({
       code: 'schema_newer',
-      message: expect.stringContaining(`schema ${schemaLater}; this one knows ${schemaNow}`),
+      message: expect.stringContaining(`schema ${schemaLater}; this one supports up to ${schemaNow}`),
       remedy: expect.stringMatching(/use that newer version, or go back with: heddle restore FILE/),
     })
     expect(await rowsIn(place, { migrations: laterMigrations })).toEqual(rows)

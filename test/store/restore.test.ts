@@ -207,7 +207,7 @@ describe.each(databases)('restoring into %s', (database) => {
 
     await expect(restoreBackup(place, newer.backup, { context })).rejects.toMatchObject({
       code: 'schema_newer',
-      message: expect.stringContaining(`schema ${schemaLater}; this one knows ${schemaNow}`),
+      message: expect.stringContaining(`schema ${schemaLater}; this one supports up to ${schemaNow}`),
       remedy: 'restore it with that newer version; nothing was changed',
     })
     expect(await rowsIn(place)).toEqual(rows)

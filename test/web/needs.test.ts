@@ -59,7 +59,7 @@ describe('what needs you', () => {
       await route.continue()
     })
     await form.getByRole('button', { name: 'Save' }).click()
-    await form.getByText('task:1 was changed meanwhile').waitFor()
+    await form.getByText('task:1 was changed in the meantime').waitFor()
     await form.getByText('Somebody changed this task while you wrote').waitFor()
     expect(JSON.parse(await heddle.heddle('show', 'task:1', '--json'))).toMatchObject({ skill: 'tester' })
     await form.close()

@@ -215,7 +215,7 @@ describe('the doctor', () => {
     chmodSync(join(heddle.folder, '../home'), 0o755)
     const page = await heddle.open('/doctor')
     const finding = page.getByRole('listitem').filter({ hasText: 'permissions' })
-    await finding.getByText('others on this machine can open').waitFor()
+    await finding.getByText('other users of this machine can read').waitFor()
     await finding.getByRole('button', { name: /^copy/ }).click()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^chmod go-rwx .*home$/)
     chmodSync(join(heddle.folder, '../home'), 0o700)

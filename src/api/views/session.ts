@@ -22,7 +22,7 @@ export interface SessionDetails extends SessionView {
   ownSystemPrompt: string | null
 }
 
-/** Which sessions to list, the last used first. Without a limit 100. */
+/** Which sessions to list, most recently used first. Without a limit 100. */
 export interface SessionFilter extends PageOptions {
   folder?: string
   label?: string

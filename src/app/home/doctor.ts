@@ -80,7 +80,7 @@ function checkHome(home: string): HealthCheck {
     return { name: 'home', status: 'ok', detail: `${home} does not exist yet; the first command creates it` }
   return statSync(home).isDirectory()
     ? { name: 'home', status: 'ok', detail: home }
-    : { name: 'home', status: 'fail', detail: `${home} is not a folder`, remedy: 'name another place with --home' }
+    : { name: 'home', status: 'fail', detail: `${home} is not a folder`, remedy: 'choose another folder with --home' }
 }
 
 /** Checks that other users cannot read or write the home: it holds conversations and secrets. */
@@ -96,7 +96,7 @@ function checkModes({ home, paths, configFile }: DoctorInput): HealthCheck[] {
   return open.map((path) => ({
     name: 'permissions',
     status: 'warn',
-    detail: `others on this machine can open ${path}`,
+    detail: `other users of this machine can read ${path}`,
     remedy: `chmod go-rwx ${path}`,
   }))
 }
@@ -221,7 +221,7 @@ async function checkDatabase({ placeOf, paths }: DoctorInput, config: Config | u
       return {
         name: 'database',
         status: 'fail',
-        detail: `${place} has schema ${version}, this heddle knows ${newest}`,
+        detail: `${place} has schema ${version}, this heddle supports up to ${newest}`,
         remedy: 'use the newer heddle that wrote it',
       }
     const upgrade = version < newest ? ' (will be upgraded, after a backup)' : ''
@@ -239,7 +239,7 @@ async function checkDaemon({ find, socket, version }: DaemonLookup): Promise<Hea
       name: 'daemon',
       status: 'warn',
       detail: `process ${found.pid} is heddle ${found.version}, this is ${version}`,
-      remedy: 'end it and start it again: heddle down; heddle up',
+      remedy: 'restart it: heddle down; heddle up',
     }
   if (found)
     return {
@@ -251,8 +251,8 @@ async function checkDaemon({ find, socket, version }: DaemonLookup): Promise<Hea
   return {
     name: 'daemon',
     status: 'warn',
-    detail: `no answer on ${socket}: the daemon was killed, or hangs`,
-    remedy: 'end what hangs and start it again: heddle down; heddle up',
+    detail: `no answer on ${socket}: the daemon was killed or hangs`,
+    remedy: 'restart it: heddle down; heddle up',
   }
 }
 

@@ -48,7 +48,7 @@ export const registerAgents: Register = (program, run) => {
     .action(run((here, [name = '']) => show(here, name)))
   agents
     .command('new <name>')
-    .description('create a file to fill in, in the home')
+    .description('create an agent file from a template, in the home')
     .option('--folder', 'in this folder (.heddle/agents), for everyone who works in it')
     .addHelpText('after', '\nExample: heddle agents new release-notes')
     .action(run(async (here, [name = ''], options) => newAgent(here, await openHere(here), name, options)))
@@ -70,7 +70,7 @@ export const registerAgents: Register = (program, run) => {
     .command('test [names...]')
     .description('run each agent’s test task with your model; without names all shipped agents')
     .option('-m, --model <name>', 'a model from heddle.yaml')
-    .addOption(new Option('--new', 'create a test to fill in, next to the agent’s file').conflicts('model'))
+    .addOption(new Option('--new', 'create a test from a template, next to the agent’s file').conflicts('model'))
     .addHelpText('after', testHelp)
     .action(
       run(async (here, names, options) => {

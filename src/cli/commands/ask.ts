@@ -35,7 +35,7 @@ export const registerAsk: Register = (program, run) => {
     .option('--smart', 'pick the session that fits the question; prints which and why')
     .option('--smart-all', 'the same, in the sessions of all folders')
     .option('-m, --model <name>', 'a model from heddle.yaml')
-    .option('--think <level>', 'off, low, medium or high, where the model can')
+    .option('--think <level>', 'off, low, medium or high, if the model supports it')
     .option('--agent <name>', 'the agent that answers, like @name at the beginning')
     .option('--allow <tools>', 'the only tools for this question, separated by commas')
     .option('--deny <tools>', 'tools that this question may not use, separated by commas')

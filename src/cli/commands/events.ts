@@ -79,7 +79,7 @@ export const registerEvents: Register = (program, run) => {
   program
     .command('gc')
     .helpGroup(rareGroup)
-    .description('delete events, ended fires and sent messages older than retention.eventDays; never turns')
+    .description('delete events, past runs of jobs and sent messages older than retention.eventDays; never turns')
     .action(
       run(async (here) => {
         const pruned = await (await here.client()).prune()

@@ -94,7 +94,7 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('trust <memory>')
-    .description('vouch for an untrusted memory: agents are reminded of it like of your own')
+    .description('trust a memory: agents are reminded of it as if it were yours')
     .option('-y, --yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample: heddle memory trust 12')
     .action(

@@ -46,9 +46,9 @@ export const registerPersonas: Register = (program, run) => {
     .option('--sandbox <limits>', 'limits on its commands, such as network=false,timeoutSeconds=60')
     .option('--credentials <names>', 'the only credentials its commands see, separated by commas')
     .option('--model <name>', 'its default model')
-    .option('--think <level>', 'how much it thinks: off, low, medium or high, where the model can')
+    .option('--think <level>', 'how much it thinks: off, low, medium or high, if the model supports it')
     .option('--max-tokens <n>', 'max tokens of a reply')
-    .option('--temperature <t>', 'from 0 to 2, where the model takes one')
+    .option('--temperature <t>', 'from 0 to 2, if the model supports it')
     .action(
       run(async (here, [id = ''], options) => {
         const client = await here.client()
@@ -117,7 +117,7 @@ function sandboxFrom(text: string): SandboxPermissions {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new UsageError(
-    `"${printable(text)}" limits no command: ${issue?.path.join('.') || 'there'} ${printable(issue?.message ?? '')}`.trim(),
+    `"${printable(text)}" is not a limit: ${issue?.path.join('.') || 'there'} ${printable(issue?.message ?? '')}`.trim(),
     'write for example --sandbox network=false,timeoutSeconds=60,memoryMB=512,processes=64',
   )
 }

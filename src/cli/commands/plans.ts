@@ -104,7 +104,9 @@ async function busiest(here: CommandContext, client: Client, all: boolean): Prom
   throw new HeddleError(
     'nothing_to_watch',
     `no plan is running${all ? '' : ' in this folder'}`,
-    last ? `look at the last one: heddle plans plan:${last.id}` : 'heddle ask "…" makes one for a job of several parts',
+    last
+      ? `look at the last one: heddle plans plan:${last.id}`
+      : 'heddle ask "…" makes one for work with several parts',
   )
 }
 

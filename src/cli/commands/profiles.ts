@@ -42,12 +42,12 @@ export const registerProfiles: Register = (program, run) => {
     .command('set <id>')
     .description('write a profile, new or changed')
     .requiredOption('--file <file>', 'its value as JSON, or what heddle profiles show --json prints')
-    .option('--expect <version>', 'refuse it if the profile is at another version; 0: if it exists')
+    .option('--expect <version>', 'fail if the profile is at another version; 0: if it exists')
     .action(run((here, [id = ''], options) => set(here, id, options)))
   profiles
     .command('rm <id>')
     .alias('delete')
-    .description('remove a profile that no agent has')
+    .description('remove a profile that no agent uses')
     .action(
       run(async (here, [id = '']) => {
         const { version } = await (await here.client()).deleteProfile(id)

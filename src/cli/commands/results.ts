@@ -10,7 +10,7 @@ export const registerResults: Register = (program, run) => {
     .helpGroup(rareGroup)
     .description('results of agents, newest first')
     .option('--unprocessed', 'only unread ones')
-    .addOption(new Option('--undelivered', 'only those that no session was told of').conflicts('unprocessed'))
+    .addOption(new Option('--undelivered', 'only undelivered ones').conflicts('unprocessed'))
     .addHelpText('after', '\nExample: heddle show result:12')
     .action(
       run(async (here, _args, options) => {

@@ -23,7 +23,7 @@ export const registerRuns: Register = (program, run) => {
     .description('list queued, running and waiting runs')
     .option('-a, --all', 'also recently finished runs')
     .option('--limit <n>', `at most the last n; 0 for all (default: ${lastRuns} with --all, else all)`)
-    .option('--after <cursor>', 'older ones than this cursor, the next of an earlier page')
+    .option('--after <cursor>', 'continue with those older than this cursor, the `next` of an earlier page')
     .action(
       run(async (here, _args, options) => {
         const client = await here.client()
@@ -56,7 +56,7 @@ export const registerRuns: Register = (program, run) => {
     .option('--by <key>', spendingKeys.join(', '), 'model')
     .option('--today', 'only today (UTC)')
     .option('--limit <n>', `at most the last n rows; 0 for all (default: all in JSON, ${screenRows} on screen)`)
-    .option('--after <cursor>', 'older rows than this cursor, the next of an earlier page')
+    .option('--after <cursor>', 'continue with rows older than this cursor, the `next` of an earlier page')
     .action(
       run(async (here, _args, options) => {
         const by = spendingKeys.find((known) => known === options['by'])

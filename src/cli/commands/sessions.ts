@@ -20,7 +20,7 @@ export const registerSessions: Register = (program, run) => {
     .description('list the sessions of this folder, most recent first')
     .option('-a, --all', 'include other folders, subagents and archived sessions')
     .option('--limit <n>', `at most n; 0 for all (default: all in JSON, ${screenSessions} on screen)`)
-    .option('--after <cursor>', 'those that follow this cursor, the next of an earlier page')
+    .option('--after <cursor>', 'continue after this cursor, the `next` of an earlier page')
     .action(run((here, _args, options) => list(here, options)))
   sessions
     .command('list', { hidden: true })
@@ -93,7 +93,7 @@ function promptFrom(
   { file, clear }: Record<string, unknown>,
 ): string | null | undefined {
   if ([text, file, clear].filter((each) => each !== undefined).length > 1)
-    throw new UsageError('a text, --file and --clear exclude each other', 'give one of them')
+    throw new UsageError('a text, --file and --clear cannot be combined', 'give one of them')
   if (clear === true) return null
   return file === undefined ? text : readTextOption(here, String(file))
 }

@@ -16,7 +16,7 @@ import { ensureHome, homePaths } from '../../home/home.ts'
 import { secretReader } from '../../home/secrets.ts'
 import { version } from '../../version.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
-import { paint, printable } from '../terminal/screen.ts'
+import { paint, printable, wrapText } from '../terminal/screen.ts'
 
 const group = 'SET UP'
 
@@ -140,8 +140,11 @@ async function doctor(here: CommandContext, isDeep: boolean) {
 
 function finding({ screen }: CommandContext, { name, status, detail, remedy }: HealthCheck): string {
   const colour = { ok: 'green', warn: 'yellow', fail: 'red' } as const
+  const indent = ' '.repeat(19)
   const line = `${paint(screen, colour[status], status.padEnd(5))} ${name.padEnd(12)} ${printable(detail)}`
-  return remedy === undefined ? line : `${line}\n${' '.repeat(19)}→ ${printable(remedy)}`
+  const lines = remedy === undefined ? [line] : [line, `${indent}→ ${printable(remedy)}`]
+  if (!screen.isTerminal) return lines.join('\n')
+  return lines.flatMap((each) => wrapText(each, screen.columns, { words: true, hang: indent })).join('\n')
 }
 
 function namesAt(here: CommandContext): NameChecks {

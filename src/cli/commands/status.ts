@@ -111,7 +111,7 @@ export function jobRows(here: CommandContext, view: StatusView): string[] {
     ...(deadMessages > 0 ? [`${countNoun(deadMessages, 'message')} not delivered    heddle cron outbox --dead`] : []),
   ]
   const first = jobsHeld
-    ? [statusRow(here, 'needs you', 'jobs are held since a backup was restored    heddle cron resume')]
+    ? [statusRow(here, 'needs you', 'jobs are paused since a backup was restored    heddle cron resume')]
     : next.length > 0
       ? [statusRow(here, 'next jobs', `${next.join(', ')}    heddle cron`)]
       : []

@@ -13,22 +13,22 @@ export const registerSubagent: Register = (program, run) => {
   const list = run(async (here) => {
     const client = await here.client()
     const { rows: subagents } = await readPages((page) => client.subagents(page), { limit: 0, newest: 'first' })
-    const none = 'no sub-agent is at work    heddle subagent history'
+    const none = 'no sub-agents are running    heddle subagent history'
     const rows = subagents.map((each) => row(each, here.clock.now()))
     return { json: { subagents }, text: rows.length > 0 ? table(here.screen, rows, 4) : none }
   })
   const subagent = program
     .command('subagent')
     .helpGroup(rareGroup)
-    .description('agents that agents started beside your conversation')
+    .description('sub-agents: agents that other agents started in the background')
     .addHelpText('after', '\nExamples: heddle subagent show 4c1e07    heddle subagent history --limit 10')
     .action(list)
-  subagent.command('list').alias('ls').description('those at work').action(list)
+  subagent.command('list').alias('ls').description('running sub-agents').action(list)
   subagent
     .command('history')
-    .description('the newest, with those that have ended')
+    .description('recent sub-agents, including finished ones')
     .option('--limit <n>', `at most n; 0 for all (default: ${shownHistory})`)
-    .option('--after <cursor>', 'older ones than this cursor, the next of an earlier page')
+    .option('--after <cursor>', 'continue with those older than this cursor, the `next` of an earlier page')
     .action(
       run(async (here, _args, options) => {
         const client = await here.client()

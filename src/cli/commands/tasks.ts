@@ -28,7 +28,7 @@ export const registerTasks: Register = (program, run) => {
         const isFiltered = options['status'] !== undefined || options['plan'] !== undefined
         const none = isFiltered
           ? 'no such task    heddle tasks lists all'
-          : 'no task yet    heddle ask "…" makes a plan for a job of several parts'
+          : 'no task yet    heddle ask "…" makes a plan for work with several parts'
         return { json: { tasks: found }, text: found.length > 0 ? table(here.screen, found.map(taskRow), 3) : none }
       }),
     )

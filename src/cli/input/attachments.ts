@@ -130,7 +130,7 @@ function aSecret(path: string): HeddleError {
 function notText(path: string): HeddleError {
   return new HeddleError(
     'binary_file',
-    `${path} is neither text nor PDF nor a picture (PNG, JPEG, GIF, WebP), which is all that models read`,
+    `${path} is neither text nor PDF nor an image (PNG, JPEG, GIF, WebP), which is all that models read`,
     'convert it first; for text in another encoding: iconv -t UTF-8',
   )
 }

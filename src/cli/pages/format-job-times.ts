@@ -13,7 +13,7 @@ export function formatMoment(iso: string, timezone?: string): string {
 
 /** `next in 12 min`, or what the job waits for. */
 export function formatNextTime({ nextAt, kind, spec }: Pick<JobView, 'nextAt' | 'kind' | 'spec'>, now: Millis): string {
-  if (nextAt === null) return kind === 'event' ? `on ${spec}` : 'no time to come'
+  if (nextAt === null) return kind === 'event' ? `on ${spec}` : 'no further runs'
   return `next ${formatUntil(Date.parse(nextAt) - now)}`
 }
 

@@ -97,7 +97,7 @@ export function parseDelivery(text: string): DeliveryTarget {
   if (kind === 'notify' && to === '') return { kind, to }
   if ((kind === 'session' || kind === 'file' || kind === 'webhook') && to !== '') return { kind, to }
   throw new UsageError(
-    `"${text}" is nowhere to deliver to`,
+    `"${text}" is not a place to deliver to`,
     'use session:LABEL, notify, file:PATH or webhook:NAME',
     'bad_delivery',
   )

@@ -24,7 +24,7 @@ export function scheduleFromWords(words: string, spoken: Spoken): Schedule {
   const schedule = readIn(text, spoken) ?? readAt(text, spoken) ?? readInterval(text) ?? readEvery(text, spoken)
   if (schedule) return checkSchedule(schedule)
   throw badSchedule(
-    `"${words}" is not a time that Heddle knows`,
+    `"${words}" is not a time that Heddle understands`,
     'say "in 20 min", "at 18:00 tomorrow", "every 15 min", "every weekday at 08:30", or use --cron "30 8 * * 1-5"',
   )
 }
@@ -40,7 +40,7 @@ export function momentFromIso(text: string, { timezone, now }: Spoken): Millis |
 
 function checkMoment(moment: Millis, text: string): Millis {
   if (!Number.isNaN(moment)) return moment
-  throw badSchedule(`"${text}" is no time, or has passed`, 'use a time to come, such as 2026-12-24T18:00')
+  throw badSchedule(`"${text}" is not a time, or has passed`, 'use a future time, such as 2026-12-24T18:00')
 }
 
 function readIn(text: string, { now }: Spoken): Schedule | undefined {

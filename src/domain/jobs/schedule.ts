@@ -92,7 +92,7 @@ export function checkSchedule(schedule: Schedule): Schedule {
   if (schedule.kind === 'event') return { kind: 'event', name: checkEventName(schedule.name) }
   if (schedule.kind === 'at') {
     if (Number.isSafeInteger(schedule.at) && !Number.isNaN(new Date(schedule.at).getTime())) return schedule
-    throw badSchedule('this is no time', 'use a time such as 2026-12-24T18:00 or "at 18:00 tomorrow"')
+    throw badSchedule('this is not a time', 'use a time such as 2026-12-24T18:00 or "at 18:00 tomorrow"')
   }
   if (schedule.kind === 'every') {
     const { every } = schedule
@@ -102,7 +102,10 @@ export function checkSchedule(schedule: Schedule): Schedule {
   checkTimezone(schedule.timezone)
   const cron = parseCron(schedule)
   if (cron.nextRun(new Date(0)) === null)
-    throw badSchedule(`"${schedule.expression}" has no date: it would never fire`, 'use a day that the month has')
+    throw badSchedule(
+      `"${schedule.expression}" matches no date: it would never run`,
+      'use a day that exists in that month',
+    )
   return schedule
 }
 
@@ -113,10 +116,7 @@ export function checkTimetable<T extends Timetable>(timetable: T, now: Millis): 
     throw badSchedule('active hours are for jobs that repeat', 'use --every or --cron')
   if (activeHours) checkActiveHours(activeHours)
   if (schedule.kind === 'event' || nextTime(timetable, now) !== undefined) return timetable
-  throw badSchedule(
-    'this job would never fire: it has no time to come',
-    'give a time to come, such as --at "in 20 min"',
-  )
+  throw badSchedule('this job would never run: it has no future time', 'give a future time, such as --at "in 20 min"')
 }
 
 /** Refuses names that a command line or an address could not hold. */

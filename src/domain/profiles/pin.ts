@@ -22,7 +22,7 @@ export interface Pin extends PinValue {
   scope: PinScope
   /** Id of the session or user, or the folder; empty for all. */
   id: string
-  /** What it names and does not exist any more: such a pin does not count. */
+  /** What it names and no longer exists: such a pin does not count. */
   gone?: 'agent' | 'profile'
   /** The profile that its agent has been registered with since. The pin keeps the one that was confirmed. */
   registeredWith?: string
@@ -62,8 +62,8 @@ function whyItCounts({ scope, agentId, registeredWith }: Pin, others: readonly P
 }
 
 function whyNot({ gone, agentId, profileId }: Pin, winner: Pin | undefined): string {
-  if (gone === 'agent') return `${agentId} is not registered any more`
-  if (gone === 'profile') return `the profile ${profileId} does not exist any more`
+  if (gone === 'agent') return `${agentId} is no longer registered`
+  if (gone === 'profile') return `the profile ${profileId} no longer exists`
   return `the pin of ${scopeWords[winner?.scope ?? 'session']} comes first`
 }
 

@@ -80,7 +80,7 @@ function problemsBetween(value: unknown, profileIds: ReadonlySet<string>): Polic
       else problems.push({ path: `agents[${at}].agentId`, message: `is the same as agents[${before}].agentId` })
     }
     if (typeof profileId === 'string' && !profileIds.has(profileId))
-      problems.push({ path: `agents[${at}].profileId`, message: 'is no profile that exists' })
+      problems.push({ path: `agents[${at}].profileId`, message: 'is not an existing profile' })
     return problems
   })
 }

@@ -177,13 +177,13 @@ async function checkDraft(tx: Tx, draft: JobDraft, principal: string) {
     throw new UsageError('a job needs a name of 1 to 80 characters', 'give one with --name', 'bad_name')
   if (draft.content.trim() === '' || draft.content.length > maxContent)
     throw new UsageError(
-      'a job needs 1 to 100,000 characters to say',
-      'give them with --message or --event',
+      'a job needs a message or an event of 1 to 100,000 characters',
+      'give it with --message or --event',
       'bad_input',
     )
   const { maxFailures = defaultMaxFailures } = draft
   if (!Number.isSafeInteger(maxFailures) || maxFailures < 1 || maxFailures > mostFailures)
-    throw new UsageError('this is no number of failures', `use 1 to ${mostFailures}`, 'bad_limit')
+    throw new UsageError('this is not a number of failures', `use 1 to ${mostFailures}`, 'bad_limit')
   if (activeHours && (schedule.kind === 'at' || schedule.kind === 'event'))
     throw new UsageError('active hours are for jobs that repeat', 'use --every or --cron', 'bad_schedule')
   return {

@@ -66,7 +66,7 @@ export function cronTool(engine: Engine, timezone: () => string): Tool {
     // Looking at jobs changes nothing.
     sink: ({ action }) => (['status', 'list', 'runs'].includes(action) ? undefined : { sink: 'schedule' }),
     description:
-      'Jobs that start by themselves. add needs a time (at, every, cron or on) and a message (a task for an agent, in a ' +
+      'Scheduled jobs. add needs a time (at, every, cron or on) and a message (a task for an agent, in a ' +
       'new context each time) or an event (news for a session, such as a reminder to the user). The answer shows the ' +
       'next times: check them. Also: list, update, remove, run (now), runs (history), status.',
     effect: 'transactional',
@@ -100,7 +100,7 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
     case 'status':
     case 'list': {
       const jobs = await listJobs(tx, { principal, limit: 100 })
-      return { jobs: jobs.map(viewJob), ...((await isHeld(tx)) && { held: 'the owner must let jobs go first' }) }
+      return { jobs: jobs.map(viewJob), ...((await isHeld(tx)) && { held: 'the owner must resume jobs first' }) }
     }
     case 'add':
       return added(tx, cron, asked)

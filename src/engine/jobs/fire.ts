@@ -171,7 +171,7 @@ async function whyBusy(
   { locked, now }: { locked: Session | undefined; now: Millis },
 ): Promise<string | undefined> {
   const last = await openFire(tx, job.id)
-  if (last && (last.rootRunId === null || !(await isAtRest(tx, last.rootRunId)))) return 'the last fire still works'
+  if (last && (last.rootRunId === null || !(await isAtRest(tx, last.rootRunId)))) return 'its last run has not finished'
   if (last) await closeFire(tx, engine, last, now)
   if (job.session.kind === 'isolated' && locked && (await liveRunOf(tx, locked.id))) return 'its session is busy'
   return undefined

@@ -73,7 +73,7 @@ export function readNewJob(settings: JobSettings, spoken: Spoken): Omit<JobDraft
   const { schedule, content, payload, name, ...more } = readSettings(settings, spoken)
   if (!schedule) throw badSchedule('a job needs a time', 'use --at, --every or --cron, or --on for an event')
   if (content === undefined || payload === undefined)
-    throw new UsageError('a job needs something to say', 'use --message "…" or --event "…"', 'missing_option')
+    throw new UsageError('a job needs a message or an event', 'use --message "…" or --event "…"', 'missing_option')
   return { ...more, schedule, content, payload, name: name ?? nameFrom(content) }
 }
 

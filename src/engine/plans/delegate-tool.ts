@@ -115,7 +115,7 @@ async function findAgent(
   if (entry) {
     const [profile] = await listProfiles(tx, { ids: [entry.profileId] })
     if (profile) return { name, entry, profile }
-    return { refusal: refuse('error', `the profile of @${name} does not exist any more; use another agent`) }
+    return { refusal: refuse('error', `the profile of @${name} no longer exists; use another agent`) }
   }
   const startable = await startableAgents(tx, engine, folder, below)
   if (startable.includes(name)) return { name }

@@ -49,6 +49,6 @@ export async function foreignPlanRefusal(rows: Reading, home: Session, plan: Pla
   if (plan.sessionId === home.id) return undefined
   const [other] = await findSessions(rows, { id: plan.sessionId })
   const remedy =
-    plan.status === 'running' ? 'talk about it there' : 'start it here with run_project: then it is decided here'
+    plan.status === 'running' ? 'discuss it there' : 'start it here with run_project: then it is decided here'
   return refuseCall(`plan:${plan.id} belongs to the session "${other?.label ?? plan.sessionId}"`, remedy)
 }

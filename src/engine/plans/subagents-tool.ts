@@ -54,7 +54,7 @@ export function subagentsTool(engine: Engine): Tool<z.output<ReturnType<typeof i
       if (Array.isArray(found))
         return refuseCall(`"${target}" fits ${found.map(({ runId }) => tail(runId)).join(', ')}`, 'give a run id')
       if (action === 'kill') return kill(engine, [found, ...(await below(engine, found))])
-      if (words === undefined) return refuseCall('steer needs an input', 'say what it shall do')
+      if (words === undefined) return refuseCall('steer needs an input', 'say what it should do')
       return steer(engine, found, words, call)
     },
   })
@@ -130,7 +130,7 @@ async function steer(engine: Engine, target: SubagentRecord, content: string, ca
   const isHeard = caller && (await steerChild(engine, { sessionId: target.sessionId, content }, caller, call))
   return isHeard
     ? { status: 'ok', output: { status: 'ok', runId: target.runId } }
-    : refuseCall(`"${target.label ?? tail(target.runId)}" is not at work`, 'spawn another one with what you know now')
+    : refuseCall(`"${target.label ?? tail(target.runId)}" is not running`, 'spawn another one with what you know now')
 }
 
 /** Tool that lists the agents which `sessions_spawn` can start here, with the model of each. */

@@ -98,7 +98,7 @@ function idOf({ scope, folder, principal }: PinPlace): string {
   }
   const user = pinUserId(principal)
   if (user !== undefined) return user
-  throw new HeddleError('forbidden', `${principalText(principal)} is no user`, 'pin it for a session instead')
+  throw new HeddleError('forbidden', `${principalText(principal)} is not a user`, 'pin it for a session instead')
 }
 
 function nameOf(scope: PinScope, id: string) {

@@ -42,7 +42,7 @@ export class Stop extends Error {
 }
 
 function fenced(): Stop {
-  return new Stop('fenced', 'another process has taken this run over')
+  return new Stop('fenced', 'another process has taken over this run')
 }
 
 /** State that a run starts from. */

@@ -173,7 +173,7 @@ function agentNotAllowed(name: string, allowed: readonly string[]): RunError {
 function profileGone(id: string, agent: string): RunError {
   return {
     code: 'profile_gone',
-    message: `the profile ${id} of @${agent} does not exist any more`,
+    message: `the profile ${id} of @${agent} no longer exists`,
     remedy: 'bring it back (heddle profiles set), or register the agent with another one: heddle profiles lists them',
   }
 }

@@ -52,7 +52,7 @@ interface Spawner {
 /** Outcome of a spawn call of a run that is being cancelled. */
 export const stoppingOutcome: ToolOutcome = {
   status: 'forbidden',
-  output: { status: 'forbidden', error: 'this run is being stopped and begins nothing new' },
+  output: { status: 'forbidden', error: 'this run is being stopped and starts nothing new' },
 }
 
 /** Answer to a call of `sessions_spawn` by an agent that does not have it because another one started it. */

@@ -46,7 +46,7 @@ export const accessRoutes: RoutesOf<AccessApp> = {
   removeUser: [
     post('removeUser', {
       path: '/v1/users/:id/remove',
-      summary: "Removes a user and ends the user's tokens; sessions and runs stay.",
+      summary: "Removes a user and revokes the user's tokens; sessions and runs stay.",
       idForm: 'text',
       call: (app, { id }) => app.removeUser(id),
       fields: (id) => ({ id }),
@@ -88,7 +88,7 @@ export const accessRoutes: RoutesOf<AccessApp> = {
   revokeToken: [
     post('revokeToken', {
       path: '/v1/tokens/:id/revoke',
-      summary: 'Ends a token at once; its open streams close within a second.',
+      summary: 'Revokes a token; its open streams close within a second.',
       idForm: 'number',
       call: (app, { id }) => app.revokeToken(Number(id)),
       fields: (id) => ({ id: String(id) }),

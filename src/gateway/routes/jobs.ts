@@ -125,7 +125,7 @@ export const jobRoutes: RoutesOf<JobApp> = {
   resumeJobs: [
     post('resumeJobs', {
       path: '/v1/jobs/resume',
-      summary: 'Lets jobs and messages go that are held since a backup was restored.',
+      summary: 'Resumes jobs and messages that restoring a backup paused.',
       call: (app) => app.resumeJobs(),
       fields: () => ({}),
     }),
@@ -143,7 +143,7 @@ export const jobRoutes: RoutesOf<JobApp> = {
   retryMessage: [
     post('retryMessage', {
       path: '/v1/outbox/:id/retry',
-      summary: 'Sends a message again that was given up.',
+      summary: 'Sends an undelivered message again.',
       idForm: 'number',
       call: (app, { id }) => app.retryMessage(Number(id)),
       fields: (id) => ({ id: String(id) }),

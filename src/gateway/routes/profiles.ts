@@ -6,9 +6,7 @@ import { get, post, type RoutesOf } from './route.ts'
 
 const id = z.string().max(200)
 const version = z.int().min(0)
-const expectedVersion = version
-  .exactOptional()
-  .describe('refuse it if the profile is at another version; 0: if it exists')
+const expectedVersion = version.exactOptional().describe('fail if the profile is at another version; 0: if it exists')
 const names = z.array(z.string().max(1000)).max(1000).exactOptional()
 const scope = z.enum(pinScopes)
 
@@ -48,7 +46,7 @@ export const profileRoutes: RoutesOf<ProfileApp> = {
   deleteProfile: [
     post('deleteProfile', {
       path: '/v1/profiles/remove',
-      summary: 'Removes a profile that no agent has.',
+      summary: 'Removes a profile that no agent uses.',
       input: z.strictObject({ profile: id, expectedVersion }),
       call: (app, { profile, expectedVersion }) => app.deleteProfile(profile, expectedVersion),
       fields: (profile, expected) => ({ profile, ...(expected !== undefined && { expectedVersion: expected }) }),

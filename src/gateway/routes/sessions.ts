@@ -23,7 +23,7 @@ export const sessionRoutes: RoutesOf<SessionApp> = {
   sessions: [
     get('sessions', {
       path: '/v1/sessions',
-      summary: 'Sessions, the last used first: those of a folder, label or kind, archived or not.',
+      summary: 'Sessions, most recently used first: those of a folder, label or kind, archived or not.',
       input: z.strictObject({ ...scope, ...page }),
       answer: { rows: 'sessions' },
       call: (app, { id: _, ...filter }) => app.sessions(filter),

@@ -195,7 +195,7 @@ async function listen(
   throw new HeddleError(
     'port_taken',
     `port ${port} of ${bind} is taken by another program`,
-    'choose another with --port or http.port in heddle.yaml, or end that program',
+    'choose another with --port or http.port in heddle.yaml, or stop that program',
   )
 }
 

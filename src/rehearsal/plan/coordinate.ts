@@ -106,7 +106,7 @@ function continueAfter(result: ResultItem, view: ScriptView, talk: Talk): Move {
   const plan = planIn(summary)
   if (plan) return startPlan(plan.id, `plan:${plan.id} has ${formatCount(plan.tasks, 'task')}; `)
   const goal = isPartsSurvey(summary) ? goalOf(talk) : undefined
-  if (goal === undefined) return textMove(`${summary}\n@${agent}, all of it: heddle show result:${id}`)
+  if (goal === undefined) return textMove(`${summary}\n@${agent}, full result: heddle show result:${id}`)
   const context = `[agent_result:${id}]`
   return spawnPlanner(
     `Plan this: ${goal}`,

@@ -73,7 +73,7 @@ function resultFrom(row: Omit<Tables['agent_results'], 'id'> & { id: number }): 
   }
 }
 
-/** Results, newest first, optionally of one task, only unprocessed ones, or only those that no session was told of. */
+/** Results, newest first, optionally of one task, only unprocessed ones, or only undelivered ones. */
 export async function listResults(
   rows: Reading,
   filter: OwnedBy & { taskId?: number; unprocessed?: boolean; undelivered?: boolean; limit?: number },

@@ -19,7 +19,7 @@ export interface PageQuery<Cursor> {
   after?: Cursor
 }
 
-/** Position in the list of sessions: the last used first. */
+/** Position in the list of sessions: most recently used first. */
 interface SessionPosition {
   updatedAt: Millis
   id: string
@@ -41,7 +41,7 @@ export function sessionConditions(scope: SessionScope): RawBuilder<boolean> | un
   return conditions.length === 0 ? undefined : sql<boolean>`(${sql.join(conditions, sql` AND `)})`
 }
 
-/** Sessions with the depth of their heads, the last used first. */
+/** Sessions with the depth of their heads, most recently used first. */
 export async function listedSessions(
   rows: Reading,
   scope: SessionScope,

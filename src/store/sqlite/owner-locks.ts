@@ -67,7 +67,7 @@ export function takeSingletonLock(folder: string, name: string, pid: number): ()
     throw new HeddleError(
       'already_up',
       `heddle is already running in this home (process ${pidIn(pidFile) ?? 'unknown'})`,
-      'use that one, or end it first: heddle down',
+      'use that one, or stop it first: heddle down',
     )
   }
   writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 })

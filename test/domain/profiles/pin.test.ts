@@ -38,8 +38,8 @@ test('a pin to an agent or a profile that is gone does not count: the next one d
   expect(winner).toEqual(pin('workspace'))
   expect(why).toBe('it is pinned for this folder')
   expect(others).toEqual([
-    { pin: session, why: '@writer is not registered any more' },
-    { pin: user, why: 'the profile profile:user does not exist any more' },
+    { pin: session, why: '@writer is no longer registered' },
+    { pin: user, why: 'the profile profile:user no longer exists' },
   ])
 })
 

@@ -50,7 +50,7 @@ test('every problem is told at once, with its path', () => {
     { path: 'agents[0].description', message: 'must have at most 300 characters' },
     { path: 'agents[0].tags', message: expect.stringContaining('expected array') },
     { path: 'agents[1]', message: 'has no such field: "colour"' },
-    { path: 'agents[1].profileId', message: 'is no profile that exists' },
+    { path: 'agents[1].profileId', message: 'is not an existing profile' },
     { path: 'agents[2].agentId', message: 'is the same as agents[1].agentId' },
   ])
 })

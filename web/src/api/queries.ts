@@ -17,7 +17,7 @@ export function useStatus(): UseQueryResult<Status> {
   })
 }
 
-/** People's sessions of this folder, the last used first. */
+/** People's sessions of this folder, most recently used first. */
 export function useSessions(): UseQueryResult<Session[]> {
   const folder = useFolder()
   return useQuery({

@@ -11,7 +11,7 @@ export const registerAudit: Register = (program, run) => {
     .helpGroup(rareGroup)
     .description('what users changed, and what you changed about users, tokens and grants; newest first')
     .option('--limit <n>', `at most n; 0 for all (default: ${lastLines})`)
-    .option('--after <cursor>', 'those that follow this cursor, the next of an earlier page')
+    .option('--after <cursor>', 'continue after this cursor, the `next` of an earlier page')
     .action(
       run(async (here, _, options) => {
         const client = await here.client()

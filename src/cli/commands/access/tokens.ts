@@ -28,19 +28,19 @@ export const registerTokens: Register = (program, run) => {
   const tokens = program
     .command('tokens')
     .helpGroup(rareGroup)
-    .description('what users prove themselves with')
+    .description('access tokens of users')
     .addHelpText(
       'after',
       '\nExamples: heddle tokens create --user mia --expires 30d    HEDDLE_TOKEN=hdl_… heddle ask "hello"',
     )
     .action(list)
-  tokens.command('list').description('the tokens, without their secrets').action(list)
+  tokens.command('list').description('list tokens, without their secrets').action(list)
   tokens
     .command('create')
-    .description('make a token; it is printed once, and only its hash is kept')
+    .description('create a token; it is printed once, only its hash is stored')
     .option('--user <id>', 'whose token it is')
-    .option('--owner', 'a token of your own, with all your rights: to reach this heddle from another machine')
-    .option('--scope <names>', `limit it, separated by commas: ${scopes.join(', ')}`)
+    .option('--owner', 'a token for yourself, with full rights: to reach this heddle from another machine')
+    .option('--scope <names>', `limit it to these, separated by commas: ${scopes.join(', ')}`)
     .option('--expires <when>', 'when it ends: 12h, 30d, 8w, or a date such as 2027-01-31')
     .action(
       run(async (here, _, options) => {
@@ -55,7 +55,7 @@ export const registerTokens: Register = (program, run) => {
     )
   tokens
     .command('revoke <id>')
-    .description('end a token at once; its open streams close within a second')
+    .description('revoke a token; its open streams close within a second')
     .action(
       run(async (here, [id = '']) => {
         if (!/^\d{1,15}$/.test(id))

@@ -17,7 +17,7 @@ export const registerUsers: Register = (program, run) => {
   const users = program
     .command('users')
     .helpGroup(rareGroup)
-    .description('others who may use this heddle, and what each may do')
+    .description('other people who may use this heddle, and their rights')
     .addHelpText(
       'after',
       '\nExamples: heddle users add mia --role operator    heddle tokens create --user mia\nheddle help tokens explains how a user gets in; docs/guide/access.md has the table of rights.',
@@ -31,18 +31,18 @@ export const registerUsers: Register = (program, run) => {
       return { json: { ok: true, ...user }, text }
     }),
   )
-  withSettings(users.command('set <id>').description('change what you name of a user; it counts at once')).action(
+  withSettings(users.command('set <id>').description('change the given settings of a user, effective at once')).action(
     run(async (here, [id = ''], options) => {
       const change = changeFrom(here, options)
       if (Object.keys(change).length === 0)
-        throw new UsageError('nothing is named to change', `heddle users set ${id} --role operator`, 'missing_option')
+        throw new UsageError('nothing to change', `heddle users set ${id} --role operator`, 'missing_option')
       const user = await (await here.client()).setUser(id, change)
       return { json: { ok: true, ...user }, text: `${id}: ${wordsOf(user).filter(Boolean).join(', ')}` }
     }),
   )
   users
     .command('rm <id>')
-    .description('remove a user and end all tokens of it; sessions and runs stay')
+    .description('remove a user and revoke its tokens; sessions and runs stay')
     .action(
       run(async (here, [id = '']) => {
         const { tokens } = await (await here.client()).removeUser(id)
@@ -55,11 +55,11 @@ export const registerUsers: Register = (program, run) => {
 function withSettings<C extends ReturnType<Parameters<Register>[0]['command']>>(command: C): C {
   command
     .option('--role <role>', `${userRoles.join(', ')}: asks only · also reads files and steers its runs · as you`)
-    .option('--trusted', 'you vouch for what this user says, as for your own words')
-    .option('--no-trusted', 'what this user says is material, never an order (default)')
+    .option('--trusted', 'treat what this user writes as trusted, like your own words')
+    .option('--no-trusted', 'treat what this user writes as untrusted data (default)')
     .option('--tools <names>', 'the only tools of its runs, separated by commas; none; or default, those of the role')
-    .option('--folder <dir>', 'the one folder that its runs work in (default: this one)')
-    .option('--per-day-usd <amount>', 'what its runs may cost in a day; or none, no limit of its own')
+    .option('--folder <dir>', 'the only folder its runs work in (default: this one)')
+    .option('--per-day-usd <amount>', 'max cost of its runs per day, or none')
   return command
 }
 

@@ -43,7 +43,7 @@ export function addPinCommands(agents: Command, run: ActionRunner): void {
   )
   agents
     .command('pins')
-    .description('what is pinned here, which one counts, and why')
+    .description('the pins here, which one is used, and why')
     .option('-s, --session <label>', `in this session (default: ${mainSession})`)
     .action(
       run(async (here, _args, options) => {
@@ -70,7 +70,7 @@ function pinLines(screen: Screen, { scope, agentId, profileId, effective, why }:
 function withScopes(command: Command): Command {
   return command
     .addOption(new Option('-s, --session [label]', `for a session of this folder (default: ${mainSession})`))
-    .option('--user', 'for you, wherever you are')
+    .option('--user', 'for you, in every folder')
     .option('--workspace', 'for everyone in this folder')
     .option('--global', 'for everyone, everywhere')
 }

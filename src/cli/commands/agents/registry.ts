@@ -32,7 +32,7 @@ export function addRegistryCommands(agents: Command, run: ActionRunner): void {
       run(async (here, [agentId = '']) => {
         const id = asAgentId(agentId)
         const { version } = await (await here.client()).unregisterAgent(id)
-        return { json: { ok: true, version }, text: `${id} is not registered any more    version ${version}` }
+        return { json: { ok: true, version }, text: `${id} is no longer registered    version ${version}` }
       }),
     )
   agents
@@ -47,8 +47,8 @@ export function addRegistryCommands(agents: Command, run: ActionRunner): void {
     )
   agents
     .command('apply <file>')
-    .description('replace the registry by a JSON file, and show what changes')
-    .option('--expect <version>', 'refuse it if the registry is at another version')
+    .description('replace the registry with a JSON file, and show what changes')
+    .option('--expect <version>', 'fail if the registry is at another version')
     .option('--dry-run', 'show what would change, and change nothing')
     .addHelpText(
       'after',

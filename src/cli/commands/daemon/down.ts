@@ -16,7 +16,7 @@ export const registerDown: Register = (program, run) => {
   program
     .command('down')
     .helpGroup('SET UP')
-    .description('end the daemon; unfinished work goes on when it is up again')
+    .description('stop the daemon; unfinished work continues when you start it again')
     .action(run(down))
 }
 
@@ -31,7 +31,7 @@ async function down(here: CommandContext) {
   await waitForEnd(here, pid, deadline)
   return {
     json: { ok: true, pid, runs: runs ?? null },
-    text: `the daemon has ended (process ${pid})${goOnWords(runs)}`,
+    text: `daemon stopped (process ${pid})${formatUnfinished(runs)}`,
   }
 }
 
@@ -56,7 +56,7 @@ async function waitForEnd({ home, clock }: CommandContext, pid: number, deadline
   const { run } = homePaths(home)
   const isThere = () => findDaemonProcess(run)?.pid === pid || isDaemonProcess(pid)
   while (isThere()) {
-    if (clock.monotonic() > deadline) throw hangs(pid, `was asked to end, and has not for ${stopTimeout / 1000} s`)
+    if (clock.monotonic() > deadline) throw hangs(pid, `was asked to stop, and has not within ${stopTimeout / 1000} s`)
     await clock.sleep(lookEvery)
   }
 }
@@ -67,16 +67,19 @@ async function countRuns(daemon: Daemon): Promise<number | undefined> {
   return found?.rows.length
 }
 
-function goOnWords(runs: number | undefined): string {
+function formatUnfinished(runs: number | undefined): string {
   if (runs === 0) return ''
-  const what = runs === undefined ? 'unfinished work goes' : `${countNoun(runs, 'run')} ${runs === 1 ? 'goes' : 'go'}`
-  return `; ${what} on when it is up again    heddle up`
+  const what =
+    runs === undefined
+      ? 'unfinished work continues'
+      : `${countNoun(runs, 'run')} ${runs === 1 ? 'continues' : 'continue'}`
+  return `; ${what} when you start it again    heddle up`
 }
 
 function hangs(pid: number | undefined, what: string): HeddleError {
   return new HeddleError(
     'daemon_hangs',
     `the daemon (process ${pid ?? 'unknown'}) ${what}`,
-    `end it at once: kill -9 ${pid ?? 'its process'}; nothing that is stored is lost, and unfinished work goes on when it is up again`,
+    `kill it: kill -9 ${pid ?? 'its process'}; nothing stored is lost, and unfinished work continues when you start it again`,
   )
 }

@@ -25,7 +25,7 @@ export const registerOpen: Register = (program, run) => {
     .command('open')
     .helpGroup('SET UP')
     .description('open the page in your browser, signed in; starts the daemon if it is not up')
-    .option('--print', 'print the link instead: it signs one browser in, within ten minutes')
+    .option('--print', 'print the link instead; it works once, for ten minutes')
     .option('--user <id>', 'a link for this user instead of you')
     .action(run(open))
 }
@@ -61,7 +61,7 @@ async function startDaemon(here: CommandContext): Promise<Daemon> {
     stdio: ['ignore', log, log],
   })
   closeSync(log)
-  here.tell(`starting the daemon; to end it later: heddle down; its log is ${file}`)
+  here.tell(`starting the daemon; stop it with: heddle down; its log is ${file}`)
   const gone = new AbortController()
   child.once('error', () => gone.abort())
   child.once('exit', () => gone.abort())

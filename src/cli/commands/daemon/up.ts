@@ -18,7 +18,7 @@ export const registerUp: Register = (program, run) => {
   program
     .command('up')
     .helpGroup('SET UP')
-    .description('run the daemon in the foreground: works off the queue until Ctrl-C')
+    .description('run the daemon in the foreground, until Ctrl-C')
     .option('--port <number>', 'the port of the page (default: http.port, else 7433 or a free one near it)')
     .option('--no-http', 'only the private socket: no page, no other machines')
     .action(run(up))
@@ -66,7 +66,7 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
     })
     // A log, which others may read, holds no code.
     if (server.url !== null && here.io.stderr.isTTY === true && !here.json)
-      log.tell(`page:  ${signInUrl(server.url, await app.createSignInLink())}    (once, within ten minutes)`)
+      log.tell(`page:  ${signInUrl(server.url, await app.createSignInLink())}    (works once, for ten minutes)`)
     if (!stopped.aborted) await once(stopped, 'abort')
     log.tell('stopping: unfinished work goes back to the queue')
     await server.stop()

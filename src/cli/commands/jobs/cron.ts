@@ -16,9 +16,9 @@ const timesHelp = [
   'Times:  --at "in 20 min"    --at "18:00 tomorrow"    --at 2026-12-24T18:00',
   '        --every 20s    --every "15 min"    --every "weekday at 08:30"',
   '        --cron "30 8 * * 1-5" --tz Europe/Berlin    --on deploy.done',
-  'A message is a task for an agent, in a session of its own that begins anew each time.',
+  'A message is a task for an agent, in a session of its own that starts fresh each time.',
   'An event is news for the main session, or the one you name.',
-  'Jobs fire while heddle up runs. docs/guide/cron.md has the whole story.',
+  'Jobs run while heddle up is running. More in docs/guide/cron.md.',
 ].join('\n')
 
 /** Work that starts by itself. */
@@ -34,7 +34,7 @@ export const registerCron: Register = (program, run) => {
   const cron = program
     .command('cron')
     .helpGroup('SET UP')
-    .description('jobs that start by themselves')
+    .description('scheduled jobs: list, add, run, history')
     .addHelpText('after', timesHelp)
     .action(list)
   cron.command('list').description('the jobs, the next one first').action(list)
@@ -51,12 +51,12 @@ export const registerCron: Register = (program, run) => {
         return saved(here, job, `added job ${job.id}`)
       }),
     )
-  withSettings(cron.command('edit <id>').description('change what you name of a job')).action(
+  withSettings(cron.command('edit <id>').description('change the given settings of a job')).action(
     run(async (here, [id = ''], options) => {
       const client = await here.client()
       const change = settingsFrom(options)
       if (Object.keys(change).length === 0)
-        throw new UsageError('nothing is named to change', `heddle cron edit ${id} --every 2h`, 'missing_option')
+        throw new UsageError('nothing to change', `heddle cron edit ${id} --every 2h`, 'missing_option')
       if (hasTimes(change)) await showTimes(here, client, change)
       return saved(here, await client.editJob(numberOf(id, 'job'), change), `changed job ${id}`)
     }),
@@ -74,7 +74,7 @@ export const registerCron: Register = (program, run) => {
     const word = enabled ? 'enable' : 'disable'
     cron
       .command(`${word} <id>`)
-      .description(enabled ? 'let a job fire again, from now on' : 'let a job fire no more until it is enabled')
+      .description(enabled ? 'enable a job again' : 'disable a job until you enable it again')
       .action(
         run(async (here, [id = '']) =>
           saved(here, await (await here.client()).enableJob(numberOf(id, 'job'), enabled), `${word}d job ${id}`),
@@ -83,7 +83,7 @@ export const registerCron: Register = (program, run) => {
   }
   cron
     .command('run <id>')
-    .description('fire a job now, besides its times')
+    .description('run a job now, besides its schedule')
     .action(
       run(async (here, [id = '']) => {
         const fire = await (await here.client()).runJob(numberOf(id, 'job'))
@@ -93,7 +93,7 @@ export const registerCron: Register = (program, run) => {
     )
   cron
     .command('history [id]')
-    .description('what happened at each time, newest first')
+    .description('past runs of jobs, newest first')
     .option('--limit <n>', 'at most this many', '50')
     .action(
       run(async (here, [id], options) => {
@@ -109,20 +109,20 @@ export const registerCron: Register = (program, run) => {
     )
   cron
     .command('resume')
-    .description('let jobs go that are held since a backup was restored')
+    .description('resume the jobs that restoring a backup paused')
     .action(
       run(async (here) => {
         const { jobs } = await (await here.client()).resumeJobs()
         return {
           json: { ok: true, jobs },
-          text: `jobs go on: ${jobs} ${jobs === 1 ? 'waits for its' : 'wait for their'} time`,
+          text: `jobs resumed: ${jobs} ${jobs === 1 ? 'waits for its' : 'wait for their'} time`,
         }
       }),
     )
   cron
     .command('outbox')
     .description('messages that jobs have sent or could not send')
-    .option('--dead', 'only those that were given up')
+    .option('--dead', 'only those that could not be delivered')
     .action(
       run(async (here, _args, options) => {
         const messages = await (await here.client()).outbox(options['dead'] === true ? { state: 'dead' } : {})
@@ -133,13 +133,13 @@ export const registerCron: Register = (program, run) => {
           printable(message.lastError ?? message.title),
         ])
         const empty =
-          options['dead'] === true ? 'no message was given up' : 'nothing was sent yet    heddle cron add --deliver …'
+          options['dead'] === true ? 'no failed messages' : 'nothing was sent yet    heddle cron add --deliver …'
         return { json: { messages }, text: messages.length > 0 ? table(here.screen, rows, 3) : empty }
       }),
     )
   cron
     .command('resend <message>')
-    .description('send a message again that was given up')
+    .description('send an undelivered message again')
     .action(
       run(async (here, [id = '']) => {
         await (await here.client()).retryMessage(numberOf(id, 'message'))
@@ -165,7 +165,10 @@ function withSettings<C extends ReturnType<Parameters<Register>[0]['command']>>(
     .option('--timeout <seconds>', 'max running time of a fire')
     .option('--session <where>', 'main, isolated, a label, persona:ID, or turn:ID to begin at that turn')
     .option('--deliver <where...>', 'where the answer goes: session:LABEL, notify, file:PATH, webhook:NAME')
-    .option('--missed <policy>', `after times at which heddle was not up: ${missedPolicies.join(', ')} (default: once)`)
+    .option(
+      '--missed <policy>',
+      `for times missed while heddle was not up: ${missedPolicies.join(', ')} (default: once)`,
+    )
     .option('--cleanup <what>', `after it has completed: ${jobCleanups.join(', ')}`)
     .option('--delete-after', 'remove it after it has completed: --cleanup delete')
     .option('--max-failures <n>', 'failures in a row after which it is disabled (default: 5)')
@@ -223,7 +226,7 @@ async function saved(here: CommandContext, job: JobView, done: string): Promise<
   const text = `${done} "${printable(job.name)}"${next}    heddle cron history ${job.id}`
   return {
     json: { ok: true, ...job },
-    text: job.enabled ? await withUpHint(here, text, 'Jobs fire only while heddle is up, and it is not.') : text,
+    text: job.enabled ? await withUpHint(here, text, 'Jobs run only while heddle up is running, and it is not.') : text,
   }
 }
 
@@ -261,6 +264,6 @@ function codeOf(fire: FireView): { code?: number } {
 }
 
 function heldLine({ screen }: CommandContext): string {
-  const text = 'jobs are held, since this home was restored from a backup    heddle cron resume'
+  const text = 'jobs are paused, because this home was restored from a backup    heddle cron resume'
   return paint(screen, 'yellow', text)
 }

@@ -2,7 +2,7 @@ import type { CommandContext } from '../../command.ts'
 import { paint } from '../../terminal/screen.ts'
 
 /** What a fire does while no daemon runs. */
-export const waitsForUp = 'It waits: heddle is not up.'
+export const waitsForUp = 'It waits: no daemon is running.'
 
 /** Adds a line to what is said if no daemon runs, with the command that starts one. */
 export async function withUpHint(here: CommandContext, text: string, hint: string): Promise<string> {

@@ -55,11 +55,14 @@ export async function vouchForMemory(here: CommandContext, id: number, yes: bool
   const memory = (await client.show(here.folder, `memory:${id}`)) as MemoryView
   if (!yes && !memory.trusted) {
     if (here.json || !canAsk(here))
-      throw new UsageError('trusting a memory needs your yes', `read it, then: heddle memory trust ${id} --yes`)
+      throw new UsageError(
+        'trusting a memory needs your confirmation',
+        `read it, then: heddle memory trust ${id} --yes`,
+      )
     const sources = memory.label.sources.map((source) => printable(source)).join(', ')
     here.tell([memoryMention(here.screen, 'about to trust', memory), `  it is from ${sources}`].join('\n'))
     if (!(await confirm(here, 'do you vouch for it?')))
-      throw new HeddleError('cancelled', `memory:${id} stays untrusted`, 'or say it yourself: heddle memory add "…"')
+      throw new HeddleError('cancelled', `memory:${id} stays untrusted`, 'or write it yourself: heddle memory add "…"')
   }
   const kept = await client.trustMemory(id)
   return answerOf(here, kept, `memory:${kept.memory.id} is trusted, and replaces memory:${id}`)
@@ -155,9 +158,9 @@ function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'
   const cited = joinFirst(narratives.map((id) => `narrative:${id}`))
   const shown = joinFirst(runs.map((id) => `run:${tail(id)}`))
   return [
-    ...(cited === null ? [] : [`  told in ${cited}, withheld from now on`]),
+    ...(cited === null ? [] : [`  told in ${cited}, hidden from now on`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
-    '  turns are not changed: a session in which it was said goes on to see it',
+    '  turns are not changed: a session in which it was mentioned still sees it',
   ]
 }
 

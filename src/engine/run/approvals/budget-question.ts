@@ -59,7 +59,7 @@ async function ask(
       { name: 'spent', value: `$${cost.toFixed(2)} and ${spent.calls} model calls for this request so far` },
       { name: 'yes', value: `raises it from ${amountOf(key, limit)} to ${amountOf(key, raise)}` },
       { name: 'no', value: 'stops here; what was done is kept' },
-      ...(isDayBudget(input) ? [{ name: 'tomorrow', value: 'goes on with the budget of the next day (UTC)' }] : []),
+      ...(isDayBudget(input) ? [{ name: 'tomorrow', value: 'continues with the budget of the next day (UTC)' }] : []),
     ],
     change: '',
     reason: message,

@@ -83,7 +83,7 @@ async function mayAct({ engine, claimed: { run } }: ActiveRun, { tool: { action 
 
 function notAuthorised({ tool: { name, action } }: ReadyCall): ToolOutcome {
   const error = `the user who asked for this may not do it (${action})`
-  return { status: 'forbidden', output: { status: 'forbidden', error, remedy: `go on without ${name}` } }
+  return { status: 'forbidden', output: { status: 'forbidden', error, remedy: `continue without ${name}` } }
 }
 
 /** Files a call that needs approval: as granted, as a question, or as refused. */
