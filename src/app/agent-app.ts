@@ -60,7 +60,7 @@ export function agentApp(engine: AppEngine, agents: AppAgents, caller: Caller): 
   }
 }
 
-/** Who a run would be that asks this agent now, outside of any session. */
+/** The actor of a run that would call this agent now, outside of any session. */
 async function actorOf(engine: AppEngine, caller: Caller, { name, folder }: { name: string; folder: string }) {
   const principal = actingFor(caller.principal)
   const asked: ActorQuery = {

@@ -34,7 +34,7 @@ export function profileApp(
   const change = (expected?: number) => ({ by: caller.text, now: clock.now(), expected })
   const history = async (type: ResourceType, id: string) =>
     (await store.read((rows) => listPolicyVersions(rows, type, id, shownVersions))).map(viewVersion)
-  /** What is written becomes part of prompts: only whom the owner trusts may write it. */
+  /** Refuses principals whom the owner does not trust: the text becomes part of prompts. */
   const write = <T>(body: (tx: Tx) => Promise<T>) =>
     store.write('policy', async (tx) => {
       await assertMayWritePrompt(tx, caller.principal)

@@ -5,7 +5,7 @@ const searchedTurns = 20
 /** Turns that were started by agents begin with their results, which the user would not recognise. */
 const byAgents = /^(?:\[agent_result:|\[Subagent: |all started agents have ended|plan:\d)/
 
-/** What was said last in a session by a person, and not handed over by agents since; undefined in a new one. */
+/** The last message of a person in a session, not a result of agents; undefined in a new session. */
 export async function findLastUserMessage(
   app: Pick<App, 'log'>,
   folder: string,

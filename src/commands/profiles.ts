@@ -49,7 +49,7 @@ export const profileCommands = [
   }),
 ]
 
-/** What a profile limits, in few words. */
+/** Describes the limits of a profile in a few words. */
 export function describeLimits({ model, allowedModels, allowedSkills, contextWindow, limits }: ProfileView): string {
   const words = [
     ...(model.model === undefined ? [] : [`model ${model.model}`]),

@@ -6,7 +6,7 @@ import type { ModelClamp } from '../domain/run.ts'
 import { approvalBlocks } from './approvals.ts'
 import { factsBlock } from './outcome.ts'
 
-/** What /show tells of a thing: its facts, then its texts. `heddle show` and `why` tell more. */
+/** Output of /show: facts, then texts. `heddle show` and `heddle why` print more. */
 export function blocksFor(shown: Shown): OutcomeBlock[] {
   switch (shown.kind) {
     case 'turn':

@@ -44,7 +44,7 @@ export const runOptions = lazy(() =>
 )
 export type RunOptions = z.infer<ReturnType<typeof runOptions>>
 
-/** So many turns at least are worth a summary that was asked for. */
+/** Min turns for a compaction that the user asks for. */
 export const minTurnsToCompact = 2
 
 /** Takes the run options out of an input. Refuses what no row can hold, since a run is made of them in another's end. */

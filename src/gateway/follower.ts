@@ -27,10 +27,10 @@ const maxMergedLength = 16 * 1024
 /** Runs of which a follower remembers whether it may hear them. */
 const maxKnownRuns = 1000
 
-/** What a follower asks for, and on whose behalf. */
+/** A subscription to events: its filter and its sender. */
 type FollowerQuery = Omit<StreamQuery, 'signal'> & { principal: Principal }
 
-/** What a follower needs of a Heddle. */
+/** The parts of Heddle that a follower uses. */
 type FollowedHeddle = Pick<Heddle, 'listen' | 'shownTo' | 'mayHear'>
 
 /** A message to a follower. */

@@ -26,7 +26,7 @@ import { sendLines, streamTo } from './stream.ts'
 /** Dependencies of the routes. */
 export interface RouteContext {
   heddle: Heddle
-  /** Who sent a request. */
+  /** Sender of a request. */
   senderOf(request: IncomingMessage): Promise<Sender>
   health: Health
   clock: Clock

@@ -28,7 +28,7 @@ export function limitsOf(config: Pick<Config, 'agents' | 'engine' | 'budgets' | 
   }
 }
 
-/** What the owner's two sections about sub-agents say together. */
+/** Merges the configuration's two sections about sub-agents. */
 export function subagentSettings({
   tools: { subagents },
   agents: { defaults },

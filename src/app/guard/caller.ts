@@ -4,7 +4,7 @@ import { type Reach, rankOf, reachOf } from '../../domain/access/authorize.ts'
 import { actingFor, type Principal, principalText } from '../../domain/access/principal.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 
-/** Who uses an App. */
+/** Caller of an App. */
 export interface Caller {
   principal: Principal
   /** Text form of whom it acts for, as rows hold it. */

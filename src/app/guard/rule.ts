@@ -2,7 +2,7 @@ import { type Action, type ActionRow, actions } from '../../domain/access/action
 import type { Reach } from '../../domain/access/authorize.ts'
 import type { ReferenceKind } from '../../domain/reference.ts'
 
-/** What a rule can check. Each refuses by throwing: another's thing as one that does not exist. */
+/** Checks of a rule. Each throws to refuse: what belongs to another is refused as if it did not exist. */
 export interface Checks {
   reach: Reach
   /** Checks the right to what is named, and returns the reference as others name it. */

@@ -6,7 +6,7 @@ import type { OutgoingMessage } from './outbox.ts'
 /** Model and thinking level of a chat. */
 export class ModelChoice {
   readonly #settings: ChatSettings
-  /** What commands are told of this chat. */
+  /** State of this chat for commands. */
   voice: Pick<CommandInput, 'model' | 'thinking'>
   /** The next message asks for a summary of what was before it. */
   #isToCompact = false

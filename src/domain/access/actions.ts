@@ -7,7 +7,7 @@ export type AccessScope = (typeof scopes)[number]
 /** Rights in ascending order; the owner has all. */
 export type Rank = UserRole | 'owner'
 
-/** Who may do something. */
+/** Ranks and scope that an action needs. */
 export interface ActionRow {
   /** Least rank for what is the principal's own, and for lists, which then hold only that. */
   own: Rank

@@ -2,7 +2,7 @@ import { HeddleError } from '../errors.ts'
 import { type Action, type ActionRow, actions, type Rank } from './actions.ts'
 import { actingFor, type Principal, principalText } from './principal.ts'
 
-/** What an action is done to: something that belongs to a session's principal. Undefined for what is the caller's own. */
+/** Object of an action: something that belongs to a session's principal. Undefined for what is the caller's own. */
 export interface Resource {
   /** Text form of the principal whose it is. */
   principal: string

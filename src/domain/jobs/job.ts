@@ -14,7 +14,7 @@ export const missedPolicies = ['skip', 'once'] as const
 export type MissedPolicy = (typeof missedPolicies)[number]
 
 export const jobCleanups = ['keep', 'disable', 'delete'] as const
-/** What becomes of a job after a fire that completed. */
+/** Action on a job after a fire that completed. */
 export type JobCleanup = (typeof jobCleanups)[number]
 
 export const deliveryKinds = ['session', 'notify', 'file', 'webhook'] as const
@@ -67,7 +67,7 @@ export interface Job extends Timetable {
 }
 
 export const fireOutcomes = ['fired', 'skipped', 'missed'] as const
-/** What happened at a time of a job. */
+/** Outcome of one fire of a job. */
 export type FireOutcome = (typeof fireOutcomes)[number]
 
 /** One time of a job. */

@@ -23,7 +23,7 @@ import { isStillAllowed } from '../run/sender.ts'
 import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
 
-/** What a user or a run decides about a job. */
+/** Settings of a job that a user or a run chooses. */
 export type JobDraft = Pick<Job, 'name' | 'schedule' | 'folder' | 'content' | 'payload'> &
   Partial<Pick<Job, 'activeHours' | 'session' | 'options' | 'deliver' | 'missed' | 'cleanup' | 'maxFailures'>>
 

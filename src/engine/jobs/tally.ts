@@ -2,7 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Job } from '../../domain/jobs/job.ts'
 import type { Outcome } from '../../domain/run.ts'
 
-/** What becomes of a job after a fire has ended. */
+/** New state of a job after a fire has ended. */
 interface Tally {
   job: Job
   isRemoved: boolean

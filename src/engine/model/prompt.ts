@@ -26,7 +26,7 @@ export interface PromptParts {
   subagent?: SubagentBrief | undefined
 }
 
-/** What a sub-agent is told about its work. */
+/** Brief of a sub-agent, for its system prompt. */
 export interface SubagentBrief {
   title: string
   shareMode: ShareMode

@@ -12,13 +12,13 @@ export type AgentRole =
   | { kind: 'worker'; agent: WorkingAgent }
   | { kind: 'gone'; name: string; error: RunError }
 
-/** What an agent works with. */
+/** Instructions, tools and model of an agent. */
 export interface WorkingAgent extends Pick<Agent, 'name' | 'tools' | 'ask' | 'model' | 'body'> {
   /** Agent files that were forwarded to it: it has their instructions. */
   skills: readonly Pick<Agent, 'name' | 'body'>[]
 }
 
-/** What the registry and a profile say of an agent. */
+/** Settings of an agent from the registry and its profile. */
 interface RegisteredAgent {
   /** Take the place of those of its file. */
   instructions?: string | undefined

@@ -10,7 +10,7 @@ import {
 } from '../../store/rows/policies/policies.ts'
 import type { Tx } from '../../store/store.ts'
 
-/** Who changes a record, when, and which version they have seen. */
+/** Author and time of a change, and the version that it is based on. */
 export interface PolicyChange {
   /** Text form of the principal. */
   by: string

@@ -23,7 +23,7 @@ interface PinPlace {
   principal: Principal
 }
 
-/** What shall be pinned: an agent of the registry, or a profile. */
+/** Target of a pin: an agent of the registry, or a profile. */
 export type PinTarget = { agentId: string } | { profileId: string }
 
 /** A folder's path is part of a key, and keys of PostgreSQL have a limit. */

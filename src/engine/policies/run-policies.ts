@@ -76,7 +76,7 @@ export async function readRunPolicies(
   return { agents, pins: effective, profile: profiles.find(({ id }) => id === effective.pin?.profileId) ?? null }
 }
 
-/** What has become of what a pin names. */
+/** Whether the agent and the profile of a pin still exist. */
 function sinceThen(
   { agentId, profileId }: Pin,
   agents: readonly AgentEntry[],

@@ -25,7 +25,7 @@ export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Se
   return decideActor(tx, engine, run, await readActor(tx, engine, { run, session }))
 }
 
-/** What is stored about who a run is, whatever its inputs ask for. */
+/** Stored facts that decide the actor of a run, independent of its inputs. */
 export interface StoredActor {
   folder: string
   persona: Persona | null
@@ -66,7 +66,7 @@ export async function readChildActor(
   return { ...actor, access: { ...access, principal: { kind: 'run', id: run.id, of: actingFor(access.principal) } } }
 }
 
-/** What decides who a run is, besides what is stored about it. */
+/** Fields of a run that decide its actor, besides what is stored. */
 export type ActorQuery = Pick<
   Run,
   | 'agent'
@@ -138,7 +138,7 @@ function defaultAgentFor({ principal }: RunAccess, configured: string): string {
   return rank === 'public' || rank === 'operator' ? 'general' : configured
 }
 
-/** What a run was given by the run or the job that started it. */
+/** Limits that a run got from the run or job that started it. */
 function givenCeiling(run: ActorQuery, parent: Run | undefined): Ceiling {
   return intersectCeilings(run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
 }

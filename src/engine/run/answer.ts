@@ -42,7 +42,7 @@ export async function answer(
   }
 }
 
-/** What is known of an input whose request goes on, or waits for the user. */
+/** State of an input whose request is running, or waits for the user. */
 async function notAnswered(
   { store }: Runtime,
   folder: string,

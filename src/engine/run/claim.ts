@@ -80,7 +80,7 @@ interface HeldRows {
   queued?: Run
 }
 
-/** What a look at the queue found: the run that it claimed, and whether no run was queued at all. */
+/** Result of looking at the queue: the run that was claimed, and whether no run was queued at all. */
 interface ClaimLook {
   claimed?: ClaimedRun
   isQueueEmpty: boolean
@@ -164,7 +164,7 @@ async function claimHeld(
   return claimed
 }
 
-/** What a claim has found out about a run. */
+/** Facts about a run that its claim has resolved. */
 interface ClaimFacts extends Pick<ClaimedRun, 'session' | 'items' | 'head' | 'threadPrompt'> {
   ownerId: string
   found: StoredActor

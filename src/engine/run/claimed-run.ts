@@ -21,7 +21,7 @@ export interface ProfileLimits {
   maxTokens?: number
 }
 
-/** Who a run is, fixed for the whole claim. */
+/** Identity and rights of a run, fixed for the whole claim. */
 export interface Actor {
   /** Name of its agent. */
   agent: string
@@ -63,7 +63,7 @@ export interface ClaimedRun {
   requester?: string
 }
 
-/** What the end of a run leads to. */
+/** Next run and state of the queue after the end of a run. */
 export interface AfterRun {
   /** The run that its end has claimed. */
   next: ClaimedRun | undefined

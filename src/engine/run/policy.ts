@@ -28,7 +28,7 @@ export interface ToolPolicy extends NameLists {
   models?: readonly string[]
 }
 
-/** What limits a run besides the owner's rules. */
+/** Limits of a run besides the owner's rules. */
 interface RunLimits {
   /** All of these hold: those of its personas, and those that came with its inputs. */
   permissions: readonly Permissions[]

@@ -4,7 +4,7 @@ import type { Tx } from '../../store/store.ts'
 import type { Limits } from '../runtime.ts'
 import { freeSlots, runningShare } from './lanes.ts'
 
-/** What the choice of the next runs depends on, besides the queue. */
+/** Input of the choice of the next runs, besides the queue. */
 interface QueueView {
   limits: Limits
   /** Runs that are running; the claim lock keeps them from becoming more. */

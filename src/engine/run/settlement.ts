@@ -38,7 +38,7 @@ export interface Settlement extends RunEnd<Engine> {
   notes?: RunNotes
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
-  /** What the run knows of its session's head. */
+  /** Head of the session, as the run read it. */
   head?: ActiveRun['head']
   /** Inputs that wait in its session, if they are known. */
   waiting?: InboxItem[]

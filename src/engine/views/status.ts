@@ -59,7 +59,7 @@ async function ownDayLimit(rows: Reading, principal: string): Promise<number | n
   return (await userOf(rows, principal))?.perDayUsd ?? null
 }
 
-/** What of the jobs a user wants to know first. */
+/** Summary of jobs for the status view. */
 async function jobStatus(
   rows: Reading,
   own: OwnedBy,

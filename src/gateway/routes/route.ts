@@ -10,7 +10,7 @@ export interface Route {
   verb: 'GET' | 'POST'
   /** `:id` stands for an id, as `idForm` says. */
   path: string
-  /** What a caller gets by it. */
+  /** One sentence for the OpenAPI document. */
   summary: string
   idForm: IdForm | null
   /** The query of a GET, the JSON body of a POST. */

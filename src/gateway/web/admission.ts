@@ -22,7 +22,7 @@ export function ownHosts(
   return { has: (host) => all.has(host), scheme }
 }
 
-/** What is known of a path before its sender is. */
+/** Facts about a path, known before its sender is authenticated. */
 interface AskedPath {
   isPage: boolean
   /** Answered to anyone. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 
-/** What a request proves itself with. */
+/** Credential of a request: a token or a cookie. */
 export interface Credential {
   token: string
   /** Sent by a browser by itself, and not by a program on purpose. */

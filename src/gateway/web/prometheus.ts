@@ -1,7 +1,7 @@
 import type { HomeMetrics } from '../../api/metrics.ts'
 import type { HistogramView } from '../../domain/histogram.ts'
 
-/** What the server itself has counted since it started. */
+/** Counters of the server since it started. */
 export interface ServerMetrics {
   version: string
   startedAtSeconds: number

@@ -27,7 +27,7 @@ export interface RunningRuns {
   suspects: number
 }
 
-/** What an owner sees before it claims. */
+/** View of the queue before a worker claims. */
 export interface ClaimView {
   running: RunningRuns[]
   /** Queued runs; more than two count as two. */

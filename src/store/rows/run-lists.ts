@@ -11,7 +11,7 @@ import { type PageQuery, type SessionScope, sessionConditions } from './session-
 import { stepFrom } from './steps.ts'
 import { callSums } from './usage.ts'
 
-/** So much of an input's payload is enough for a line. */
+/** Max characters of an input's payload that are read for a line. */
 const askedLength = 1000
 
 /** A run with what a list says of it. */
@@ -143,7 +143,7 @@ export async function lastWaits(rows: Reading, ids: readonly string[]): Promise<
   return new Map(found.map(({ subject, payload_json }) => [subject.slice('run:'.length), JSON.parse(payload_json)]))
 }
 
-/** What `doing` needs of an open approval. */
+/** Fields of an open approval that describe what its run waits for. */
 export type OpenApproval = Pick<Approval, 'id' | 'runId' | 'tool' | 'input'>
 
 /** Unanswered approvals of these runs, oldest first. */

@@ -140,7 +140,7 @@ export async function finishRun(tx: Tx, id: string, end: RunFinish): Promise<voi
   await move(tx, id, end.state, finish[end.state](endedRow(id, end)))
 }
 
-/** What the end of a run finds. */
+/** State of the run and the queue when the run ended. */
 export interface FinishedClaim {
   cancelReason: string | null
   /** Whether any run is queued. */

@@ -1,7 +1,7 @@
 import type { CommandContext } from '../../command.ts'
 import { paint } from '../../terminal/screen.ts'
 
-/** What a fire does while no daemon runs. */
+/** Hint about a fire while no daemon runs. */
 export const waitsForUp = 'It waits: no daemon is running.'
 
 /** Adds a line to what is said if no daemon runs, with the command that starts one. */

@@ -18,7 +18,7 @@ export interface DueSource {
   stop?(): Promise<void>
 }
 
-/** What `due` needs of its process. */
+/** Context of `watchDue`. */
 export interface DueContext extends Pick<Runtime, 'store' | 'clock'> {
   onError(error: unknown): void
 }
