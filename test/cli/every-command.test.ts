@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ActionRunner } from '../../src/cli/command.ts'
 import { commandsFor } from '../../src/cli/commands.ts'
+import { newProgram } from '../../src/cli/main.ts'
 import { inTurn } from '../setup/long.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 import { steady } from './steady.ts'
@@ -76,6 +77,20 @@ test('every command is called below', async () => {
   // A daemon is a process of its own in every test that has one, and `open` starts one.
   const others = program.commands.map((command) => command.name()).filter((name) => !['up', 'open'].includes(name))
   expect(Object.keys(calls).toSorted()).toEqual(others.toSorted())
+})
+
+test('the help of every command fits 80 columns', async () => {
+  const shown: string[] = []
+  const program = newProgram((text) => void shown.push(text))
+  for (const register of await commandsFor([])) register(program, () => async () => undefined)
+  const showAll = (command: Command) => {
+    command.outputHelp()
+    for (const each of command.commands) showAll(each)
+  }
+  showAll(program)
+  const lines = shown.join('').split('\n')
+  expect(lines.length).toBeGreaterThan(500)
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
 test.each(inTurn(Object.entries(calls), 12))('%s as a process says what it says within one', async (_name, args) => {

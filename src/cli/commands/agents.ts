@@ -64,7 +64,10 @@ export const registerAgents: Register = (program, run) => {
   agents
     .command('check [what...]')
     .description('check agent files by name or directory; all without a name')
-    .addHelpText('after', '\nExamples: heddle agents check release-notes    heddle agents check ~/.claude/agents')
+    .addHelpText(
+      'after',
+      '\nExamples: heddle agents check release-notes\n          heddle agents check ~/.claude/agents',
+    )
     .action(run((here, what) => check(here, what)))
   agents
     .command('test [names...]')

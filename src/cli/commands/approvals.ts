@@ -49,7 +49,10 @@ export const registerApprovals: Register = (program, run) => {
     )
     .option('--hash <hash>', 'hash of what you were shown, from `heddle show approval:ID`; required without a terminal')
     .option('--no-wait', 'record the answer and return; `heddle up` continues the run')
-    .addHelpText('after', '\nExamples: heddle approve 3 --scope session    heddle approve 3 --hash 1a2b3c4d5e6f')
+    .addHelpText(
+      'after',
+      '\nExamples: heddle approve 3 --scope session\n          heddle approve 3 --hash 1a2b3c4d5e6f',
+    )
     .action(
       run(async (here, [id = ''], options) => {
         const scope = scopes.find((known) => known === options['scope'])

@@ -44,7 +44,10 @@ export const registerAsk: Register = (program, run) => {
     .option('--timeout <seconds>', 'wait at most this long; the work continues')
     .addOption(new Option('--no-wait', 'queue it and return; `heddle up` runs it').conflicts(['timeout', 'onApproval']))
     .option('--on-approval <how>', 'wait, fail (exit 3) or deny; on a terminal you are asked')
-    .addHelpText('after', '\nExamples: heddle ask "what is in this folder?"    git diff | heddle ask "is this right?"')
+    .addHelpText(
+      'after',
+      '\nExamples: heddle ask "what is in this folder?"\n          git diff | heddle ask "is this right?"',
+    )
     .action(
       run(async (context, [text], options) => {
         const { prompt, notices } = await readPrompt(context, text, (options['file'] as string[] | undefined) ?? [])

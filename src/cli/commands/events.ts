@@ -53,7 +53,7 @@ export const registerEvents: Register = (program, run) => {
     .option('--data <text>', 'given to them as data; - reads it from stdin')
     .addHelpText(
       'after',
-      '\nExample: heddle cron add --on deploy.done --message "Check the site"    heddle event emit deploy.done',
+      '\nExample: heddle cron add --on deploy.done --message "Check the site"\n         heddle event emit deploy.done',
     )
     .action(
       run(async (here, [name = ''], options) => {

@@ -18,7 +18,7 @@ export const registerMemory: Register = (program, run) => {
     .description('memories: list, search, add, correct, forget')
     .addHelpText(
       'after',
-      '\nExamples: heddle memory add "the port is 8443" --tag net    heddle memory search "which port?"',
+      '\nExamples: heddle memory add "the port is 8443" --tag net\n          heddle memory search "which port?"',
     )
 
   const subcommands = () => memory.commands.map((each) => each.name())

@@ -20,7 +20,7 @@ export const registerPlans: Register = (program, run) => {
       'after',
       [
         '\nWith -w and no plan: the one that is running here, or waiting for your approval.',
-        'Examples: heddle plans -w    heddle plans plan:2    heddle show plan:2    heddle cancel plan:2',
+        'Examples: heddle plans -w    heddle plans plan:2\n          heddle show plan:2    heddle cancel plan:2',
       ].join('\n'),
     )
     .action(

@@ -83,7 +83,10 @@ export const registerRuns: Register = (program, run) => {
     .helpGroup('DECIDE')
     .description('stop a run, a task or a plan; its work so far is kept')
     .option('--reason <text>', 'reason, stored with the turn', 'cancelled by the user')
-    .addHelpText('after', '\nExamples: heddle cancel run:4c1e07    heddle cancel task:3    heddle cancel plan:1')
+    .addHelpText(
+      'after',
+      '\nExamples: heddle cancel run:4c1e07    heddle cancel task:3\n          heddle cancel plan:1',
+    )
     .action(
       run(async (here, [name = ''], options) => {
         const client = await here.client()

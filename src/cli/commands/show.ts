@@ -23,7 +23,10 @@ export const registerShow: Register = (program, run) => {
     .command('show <ref>')
     .helpGroup('SEE')
     .description('show details of a turn, run, plan, task, result, memory, narrative, approval, session, persona')
-    .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
+    .addHelpText(
+      'after',
+      '\nExamples: heddle show turn:4c1e07    heddle show plan:1\n          heddle show session:main',
+    )
     .action(
       run(async (here, [reference = '']) => {
         const client = await here.client()

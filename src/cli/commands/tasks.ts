@@ -18,7 +18,7 @@ export const registerTasks: Register = (program, run) => {
     .option('--status <status>', `only those that are ${taskStatuses.join(', ')}`)
     .addHelpText(
       'after',
-      '\nExamples: heddle tasks --plan 1 --status failed    heddle retry task:3    heddle cancel task:3',
+      '\nExamples: heddle tasks --plan 1 --status failed\n          heddle retry task:3    heddle cancel task:3',
     )
     .action(
       run(async (here, _args, options) => {

@@ -10,8 +10,8 @@ export const registerWhy: Register = (program, run) => {
     .addHelpText(
       'after',
       [
-        '\nTraces it back to your message: which call wrote it, from which result, for which',
-        'task and plan. Reads records and files only; no model is called.',
+        '\nTraces it back to your message: which call wrote it, from which result, for',
+        'which task and plan. Reads records and files only; no model is called.',
         '\nExamples: heddle why REPORT.md:12    heddle why run:7k2f3a    heddle why task:31',
         '          heddle why turn:4c1e07 --forward    heddle why approval:3 --json',
       ].join('\n'),

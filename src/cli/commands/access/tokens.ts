@@ -31,7 +31,7 @@ export const registerTokens: Register = (program, run) => {
     .description('access tokens of users')
     .addHelpText(
       'after',
-      '\nExamples: heddle tokens create --user mia --expires 30d    HEDDLE_TOKEN=hdl_… heddle ask "hello"',
+      '\nExamples: heddle tokens create --user mia --expires 30d\n          HEDDLE_TOKEN=hdl_… heddle ask "hello"',
     )
     .action(list)
   tokens.command('list').description('list tokens, without their secrets').action(list)

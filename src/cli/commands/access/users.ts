@@ -20,7 +20,7 @@ export const registerUsers: Register = (program, run) => {
     .description('other people who may use this heddle, and their rights')
     .addHelpText(
       'after',
-      '\nExamples: heddle users add mia --role operator    heddle tokens create --user mia\nheddle help tokens explains how a user gets in; docs/guide/access.md has the table of rights.',
+      '\nExamples: heddle users add mia --role operator\n          heddle tokens create --user mia\nheddle help tokens explains how a user gets in; docs/guide/access.md has the\ntable of rights.',
     )
     .action(list)
   users.command('list').description('the users').action(list)

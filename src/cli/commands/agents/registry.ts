@@ -22,7 +22,7 @@ export function addRegistryCommands(agents: Command, run: ActionRunner): void {
     .option('--mcp-servers <names>', 'MCP servers it may use, separated by commas')
     .addHelpText(
       'after',
-      '\nExample: heddle agents register @poet --profile profile:writer:v1 --description "Writes poems."',
+      '\nExample: heddle agents register @poet --profile profile:writer:v1 \\\n           --description "Writes poems."',
     )
     .action(run(register))
   agents

@@ -16,7 +16,7 @@ const timesHelp = [
   'Times:  --at "in 20 min"    --at "18:00 tomorrow"    --at 2026-12-24T18:00',
   '        --every 20s    --every "15 min"    --every "weekday at 08:30"',
   '        --cron "30 8 * * 1-5" --tz Europe/Berlin    --on deploy.done',
-  'A message is a task for an agent, in a session of its own that starts fresh each time.',
+  'A message is a task for an agent, which starts with an empty context each time.',
   'An event is news for the main session, or the one you name.',
   'Jobs run while heddle up is running. More in docs/guide/cron.md.',
 ].join('\n')
