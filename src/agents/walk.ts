@@ -6,7 +6,7 @@ import { type CurrentTime, realPathOf, stampOf, unreadableFinding } from './agen
 import { type Finding, noteFinding, warningFinding } from './finding.ts'
 
 /** A directory as last listed. */
-interface Listing {
+interface FolderListing {
   stamp: string
   isSettled: boolean
   /** Its SKILL.md, which makes the folder one agent. */
@@ -62,9 +62,9 @@ interface SkippedFolder extends FolderToList {
  * agent, and so is each folder in it that has one. Skipped agents are reported.
  */
 export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: CurrentTime): Walker {
-  let listings = new Map<string, Listing>()
+  let listings = new Map<string, FolderListing>()
   const walk = () => {
-    const seen = new Map<string, Listing>()
+    const seen = new Map<string, FolderListing>()
     const list = (path: string) => {
       const listing = listFolder(path, listings.get(path), root, clock)
       if (listing) seen.set(path, listing)
@@ -98,17 +98,17 @@ export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, cl
 }
 
 /** Whether a path leads to the directory that was listed, and it still has these entries, as far as its own stamp tells. */
-function isListed(path: string, listing: Listing | undefined, clock: CurrentTime): boolean {
+function isListed(path: string, listing: FolderListing | undefined, clock: CurrentTime): boolean {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
   return listing?.isSettled === true && stats !== undefined && stampOf(stats, clock).text === listing.stamp
 }
 
-function filesOf({ skill, pages }: Listing, { inSkill }: FolderToList): string[] {
+function filesOf({ skill, pages }: FolderListing, { inSkill }: FolderToList): string[] {
   if (skill !== undefined) return [skill]
   return inSkill ? [] : pages
 }
 
-function subfolders({ skill, folders, hidden }: Listing, { depth, inSkill }: FolderToList) {
+function subfolders({ skill, folders, hidden }: FolderListing, { depth, inSkill }: FolderToList) {
   const place = (path: string): FolderToList => ({ path, depth: depth + 1, inSkill: inSkill || skill !== undefined })
   return { folders: folders.map(place), hidden: hidden.map(place) }
 }
@@ -117,7 +117,7 @@ function subfolders({ skill, folders, hidden }: Listing, { depth, inSkill }: Fol
 function aboutSkipped(
   root: string,
   skipped: SkippedFolder[],
-  list: (path: string) => Listing | undefined,
+  list: (path: string) => FolderListing | undefined,
 ): AgentDiagnostic[] {
   const found: AgentDiagnostic[] = []
   const waiting = skipped.toReversed()
@@ -147,7 +147,7 @@ function aboutSkipped(
 }
 
 /** A file without frontmatter is just some text. */
-function pagesWithFrontmatter(listing: Listing): string[] {
+function pagesWithFrontmatter(listing: FolderListing): string[] {
   listing.withFrontmatter ??= listing.pages.filter((path) => {
     try {
       return hasFrontmatter(path)
@@ -165,7 +165,12 @@ function aboutTooMany(root: string, folders: string[]): AgentDiagnostic[] {
   return [{ ...warningFinding(message, 'add the directories that hold agents to skills: in heddle.yaml'), path: root }]
 }
 
-function listFolder(path: string, before: Listing | undefined, root: string, clock: CurrentTime): Listing | undefined {
+function listFolder(
+  path: string,
+  before: FolderListing | undefined,
+  root: string,
+  clock: CurrentTime,
+): FolderListing | undefined {
   try {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
     if (stats === undefined) return undefined
@@ -178,10 +183,10 @@ function listFolder(path: string, before: Listing | undefined, root: string, clo
   }
 }
 
-function contentOf(path: string, root: string): Omit<Listing, 'stamp' | 'isSettled'> {
+function contentOf(path: string, root: string): Omit<FolderListing, 'stamp' | 'isSettled'> {
   const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
   const skill = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => skillFile.test(name))
-  const found: Omit<Listing, 'stamp' | 'isSettled'> = { pages: [], folders: [], hidden: [], findings: [] }
+  const found: Omit<FolderListing, 'stamp' | 'isSettled'> = { pages: [], folders: [], hidden: [], findings: [] }
   if (skill) found.skill = join(path, skill.name)
   for (const entry of entries) {
     const inner = join(path, entry.name)

@@ -73,7 +73,7 @@ async function callApp(
   c: HttpContext,
   route: Route,
   { heddle, clock }: RouteContext,
-  { app, principal, lost }: Caller & { lost: AbortSignal },
+  { app, principal, lost }: RequestSender & { lost: AbortSignal },
 ): Promise<Response> {
   const id = route.idForm === null ? {} : { id: idOf(c, route) }
   const fields = route.takesLines ? {} : await fieldsOf(c, route, clock)
@@ -100,12 +100,12 @@ async function callApp(
 }
 
 /** On whose behalf a request comes, and the App that this principal has. */
-async function caller(c: HttpContext, { heddle, senderOf }: RouteContext): Promise<Caller> {
+async function caller(c: HttpContext, { heddle, senderOf }: RouteContext): Promise<RequestSender> {
   const sender = await senderOf(c.env.incoming)
   return { ...sender, app: heddle.as(sender.principal) }
 }
 
-interface Caller extends Sender {
+interface RequestSender extends Sender {
   app: App
 }
 

@@ -18,10 +18,10 @@ interface NotifyOptions {
 }
 
 /** Context in which the program is searched. */
-type SearchContext = Pick<CommandContext, 'home' | 'env' | 'clock' | 'userHome'>
+type ProgramContext = Pick<CommandContext, 'home' | 'env' | 'clock' | 'userHome'>
 
 /** Rings the bell, sends the terminal a notice, and starts the configured program. */
-export function notifier(here: SearchContext, { stream, command, tell }: NotifyOptions): Notify {
+export function notifier(here: ProgramContext, { stream, command, tell }: NotifyOptions): Notify {
   let isTold = false
   return (text) => {
     const message = truncateToWidth(printable(`heddle: ${text}`), maxLength)
@@ -55,7 +55,7 @@ function noticeOf(message: string, env: NodeJS.ProcessEnv): string {
 }
 
 /** Returns why it failed; undefined if it did not. */
-async function start(here: SearchContext, command: string, message: string): Promise<string | undefined> {
+async function start(here: ProgramContext, command: string, message: string): Promise<string | undefined> {
   const { startNotifyProgram } = await import('../../app/notify-program.ts')
   const failure = await startNotifyProgram(here, command, message)
   return failure === undefined ? undefined : printable(failure)

@@ -3,7 +3,7 @@ import { tail } from '../../domain/id.ts'
 import { retryReason } from '../../domain/text/failure-words.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 
-interface RunState {
+interface PrintedRun {
   /** Whether it was said where it runs. */
   isPlaced?: boolean
   startedAt?: number
@@ -12,7 +12,7 @@ interface RunState {
 
 /** Formats events for people: when, who, what, and how long it took. Keeps state only for runs that have not ended. */
 export class EventLines {
-  readonly #runs = new Map<string, RunState>()
+  readonly #runs = new Map<string, PrintedRun>()
   readonly #screen: Screen
 
   constructor(screen: Screen) {
@@ -35,7 +35,7 @@ export class EventLines {
     const word = (name: string) => printable(String(payload[name] ?? ''))
     const screen = this.#screen
     if (!kind.startsWith('run.')) return this.#otherThanRun(event)
-    const run: RunState = this.#runs.get(id) ?? { calls: new Map() }
+    const run: PrintedRun = this.#runs.get(id) ?? { calls: new Map() }
     this.#runs.set(id, run)
     switch (kind) {
       case 'run.queued':
@@ -70,7 +70,7 @@ export class EventLines {
     }
   }
 
-  #step(run: RunState, { at, payload }: Event): string {
+  #step(run: PrintedRun, { at, payload }: Event): string {
     const name = printable(String(payload['name'] ?? ''))
     switch (payload['kind']) {
       case 'begun':

@@ -13,7 +13,7 @@ interface Excerpt {
   marks: [from: number, to: number][]
 }
 
-interface Place {
+interface TextSpan {
   from: number
   to: number
   words: string[]
@@ -38,8 +38,8 @@ export function excerptOf(text: string, words: readonly string[], maxLength = us
 }
 
 /** Places of the wanted words, in order. A word of a compound such as `camelCase` marks all of it. */
-function placesOf(text: string, wanted: ReadonlySet<string>): Place[] {
-  const places: Place[] = []
+function placesOf(text: string, wanted: ReadonlySet<string>): TextSpan[] {
+  const places: TextSpan[] = []
   for (const { run, index, isPaired } of scriptRunsIn(text)) {
     if (isPaired) places.push(...pairPlaces(run, index, wanted))
     else {
@@ -51,8 +51,8 @@ function placesOf(text: string, wanted: ReadonlySet<string>): Place[] {
 }
 
 /** In scripts without spaces words are pairs of characters; overlapping ones are one place. */
-function pairPlaces(token: string, index: number, wanted: ReadonlySet<string>): Place[] {
-  const places: Place[] = []
+function pairPlaces(token: string, index: number, wanted: ReadonlySet<string>): TextSpan[] {
+  const places: TextSpan[] = []
   const characters = [...token]
   let at = index
   for (const [number, character] of characters.entries()) {
@@ -71,14 +71,14 @@ function pairPlaces(token: string, index: number, wanted: ReadonlySet<string>): 
 }
 
 /** First and last place of the stretch within the max length that has the most different words. */
-function densest(places: readonly Place[], maxLength: number): { first: number; last: number } {
+function densest(places: readonly TextSpan[], maxLength: number): { first: number; last: number } {
   let best = { first: 0, last: 0, words: 0 }
   const inside = new Map<string, number>()
   let first = 0
   for (const [last, place] of places.entries()) {
     for (const word of place.words) inside.set(word, (inside.get(word) ?? 0) + 1)
-    while (first < last && place.to - (places[first] as Place).from > maxLength) {
-      for (const word of (places[first] as Place).words) {
+    while (first < last && place.to - (places[first] as TextSpan).from > maxLength) {
+      for (const word of (places[first] as TextSpan).words) {
         const left = (inside.get(word) ?? 1) - 1
         if (left === 0) inside.delete(word)
         else inside.set(word, left)

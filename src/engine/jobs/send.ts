@@ -26,10 +26,10 @@ export interface SendFailure {
  * Sends a message; resolves with why it did not arrive. Must not throw, and must end within `sendTimeout`, soon after
  * `stopping` is aborted.
  */
-type Sender = (message: OutboxMessage, stopping: AbortSignal) => Promise<SendFailure | undefined>
+type MessageSender = (message: OutboxMessage, stopping: AbortSignal) => Promise<SendFailure | undefined>
 
 /** Senders to places outside the database. */
-export type Senders = Record<Exclude<DeliveryKind, 'session'>, Sender>
+export type Senders = Record<Exclude<DeliveryKind, 'session'>, MessageSender>
 
 /** Max time of one attempt. */
 export const sendTimeout: Millis = 30_000

@@ -51,14 +51,14 @@ export async function isStale(context: Pick<FileContext, 'protect'>, file: Writt
   return stamp !== undefined && !isCurrent(file, stamp)
 }
 
-type Stamp = { bytes: number; changedAt: Millis } | null
+type FileStamp = { bytes: number; changedAt: Millis } | null
 
-function isCurrent({ size, changedAt }: WrittenFile, stamp: Stamp): boolean {
+function isCurrent({ size, changedAt }: WrittenFile, stamp: FileStamp): boolean {
   return stamp === null ? size === 0 && changedAt === 0 : stamp.bytes === size && stamp.changedAt === changedAt
 }
 
 /** A file that is gone has no size and no time. */
-function sizeAndTime(file: WrittenFile, stamp: Stamp | undefined): Pick<WrittenFile, 'size' | 'changedAt'> {
+function sizeAndTime(file: WrittenFile, stamp: FileStamp | undefined): Pick<WrittenFile, 'size' | 'changedAt'> {
   if (stamp === undefined) return file
   return { size: stamp?.bytes ?? 0, changedAt: stamp?.changedAt ?? 0 }
 }
@@ -73,7 +73,7 @@ function addressOf({ protect }: Pick<FileContext, 'protect'>, { folder, path }: 
 }
 
 /** What a file holds now; nothing if it is gone, binary or too large. */
-async function readContent(context: FileContext, file: WrittenFile, stamp: Stamp): Promise<WrittenContent> {
+async function readContent(context: FileContext, file: WrittenFile, stamp: FileStamp): Promise<WrittenContent> {
   const now = await fileNow(addressOf(context, file)).catch(() => undefined)
   const isFile = now?.kind === 'file'
   const hash = isFile ? now.sha256 : 'none'

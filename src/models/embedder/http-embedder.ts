@@ -33,7 +33,7 @@ export function httpEmbedder(target: EmbedderTarget, clock: Clock): Embedder {
     },
   }
 
-  async function post(url: string, body: object, signal: AbortSignal): Promise<Answer> {
+  async function post(url: string, body: object, signal: AbortSignal): Promise<EmbeddingsAnswer> {
     const late = new AbortController()
     const done = new AbortController()
     void clock.sleep(timeout, done.signal).then(() => late.abort())
@@ -60,7 +60,7 @@ export function httpEmbedder(target: EmbedderTarget, clock: Clock): Embedder {
   }
 }
 
-interface Answer {
+interface EmbeddingsAnswer {
   ok: boolean
   status: number
   /** Undefined when it is too large. */

@@ -13,7 +13,7 @@ export const failLine = 'Fail on request: the user wants to see what a failed ta
 const maxGoalLength = 4000
 
 /** A task in the input of `plan_tasks`. */
-interface PlannedTask {
+interface PartTask {
   key: string
   title: string
   context: string
@@ -82,8 +82,8 @@ const rules = [
   'what cannot be counted is named with the reason.',
 ]
 
-function tasksFor({ parts, without, gaps }: NumberedSurvey, agents: string[]): PlannedTask[] {
-  const counting = parts.map((part): PlannedTask => {
+function tasksFor({ parts, without, gaps }: NumberedSurvey, agents: string[]): PartTask[] {
+  const counting = parts.map((part): PartTask => {
     const name = partName(part)
     return {
       key: `part-${part.number}`,
@@ -102,7 +102,7 @@ function tasksFor({ parts, without, gaps }: NumberedSurvey, agents: string[]): P
     }
   })
   if (!agents.includes('writer')) return counting
-  const writing: PlannedTask = {
+  const writing: PartTask = {
     key: 'report',
     title: `write ${without}`,
     skill: 'writer',
@@ -118,7 +118,7 @@ function tasksFor({ parts, without, gaps }: NumberedSurvey, agents: string[]): P
     ].join('\n'),
   }
   if (!agents.includes('code-review')) return [...counting, writing]
-  const checking: PlannedTask = {
+  const checking: PartTask = {
     key: 'check',
     title: 'check every number',
     skill: 'code-review',
@@ -139,13 +139,13 @@ function failuresIn(task: string): number[] {
   return [...task.matchAll(/\blet task:?\s?(\d+) fail\b/gi)].map(([, number]) => Number(number))
 }
 
-function withFailures(tasks: PlannedTask[], failing: number[]): PlannedTask[] {
+function withFailures(tasks: PartTask[], failing: number[]): PartTask[] {
   return tasks.map((task, at) =>
     failing.includes(at + 1) ? { ...task, context: `${task.context}\n${failLine}` } : task,
   )
 }
 
-function describePlan(answer: string, tasks: PlannedTask[], parts: SurveyedPart[], failing: number[]): string {
+function describePlan(answer: string, tasks: PartTask[], parts: SurveyedPart[], failing: number[]): string {
   const made = readPlan(answer)
   if (!made) return `I made no plan, plan_tasks refused it: ${problemsIn(answer)}`
   const ids = new Map(made.tasks.map(({ key, id }) => [key, id]))

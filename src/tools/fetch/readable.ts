@@ -11,7 +11,7 @@ const maxTitleLength = 300
  * are left out. Accepts any text; `isCut` if it was too long.
  */
 export function readableText(html: string, url: string): { text: string; isCut: boolean } {
-  const page = new Page(url)
+  const page = new ParsedPage(url)
   readHtml(html, page)
   const title = page.title === '' ? [] : [`Title: ${page.title}`]
   return { text: [...title, page.writer.text()].filter(Boolean).join('\n\n'), isCut: page.isFull }
@@ -53,7 +53,7 @@ interface Open {
 }
 
 /** State of the conversion. */
-class Page implements HtmlReader {
+class ParsedPage implements HtmlReader {
   readonly writer = new TextWriter(maxWritten)
   title = ''
   #base: string

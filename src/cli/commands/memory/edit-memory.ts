@@ -16,10 +16,14 @@ import { contentLine, datedMention, joinFirst, memoryMention } from '../../pages
 import { canAsk, confirm, readInput } from '../../terminal/prompt.ts'
 import { printable } from '../../terminal/screen.ts'
 
-type Words = Omit<MemoryChange, 'content'>
+type TagsAndKeywords = Omit<MemoryChange, 'content'>
 
 /** Saves a statement, and reports which memories it replaces or resembles. */
-export async function addMemory(here: CommandContext, text: string | undefined, words: Words): Promise<CommandResult> {
+export async function addMemory(
+  here: CommandContext,
+  text: string | undefined,
+  words: TagsAndKeywords,
+): Promise<CommandResult> {
   const content = text === '-' ? await readInput(here) : (text ?? (await pipedInput(here))?.toString('utf8'))
   if (content === undefined) throw new UsageError('there is nothing to remember', 'heddle memory add "one sentence"')
   const kept = await (await here.client()).remember({ content, ...words })
@@ -36,7 +40,7 @@ export async function editMemory(
   here: CommandContext,
   id: number,
   text: string | undefined,
-  words: Words,
+  words: TagsAndKeywords,
 ): Promise<CommandResult> {
   const client = await here.client()
   const isAboutWords = words.tags !== undefined || words.keywords !== undefined

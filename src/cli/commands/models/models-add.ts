@@ -30,7 +30,7 @@ const keyVariables: Record<Vendor, string[]> = {
 const defaultWindow = 32_768
 
 /** A model that is not written to heddle.yaml yet. */
-interface Candidate {
+interface ModelCandidate {
   name: string
   lines: Record<string, unknown>
   named: NamedModel
@@ -78,7 +78,7 @@ function checkOptions(options: Options): void {
     )
 }
 
-async function write(here: CommandContext, { name, lines, secret, switches }: Candidate): Promise<void> {
+async function write(here: CommandContext, { name, lines, secret, switches }: ModelCandidate): Promise<void> {
   await ensureHome(here.home)
   if (secret) await storeSecret(homePaths(here.home).secrets, secret.name, secret.value)
   const options = replaceOptions(here)
@@ -86,7 +86,7 @@ async function write(here: CommandContext, { name, lines, secret, switches }: Ca
   if (switches) await configSet(here.configFile, 'agent.model', JSON.stringify(name), options)
 }
 
-function addedResult(here: CommandContext, candidate: Candidate, config: Config, tested: string): CommandResult {
+function addedResult(here: CommandContext, candidate: ModelCandidate, config: Config, tested: string): CommandResult {
   const { name, named, secret, switches } = candidate
   const before = config.agent.model ?? rehearsal
   const kept = secret
@@ -128,7 +128,12 @@ async function chooseWhat(here: CommandContext): Promise<string> {
   )
 }
 
-async function candidateFor(here: CommandContext, what: string, config: Config, options: Options): Promise<Candidate> {
+async function candidateFor(
+  here: CommandContext,
+  what: string,
+  config: Config,
+  options: Options,
+): Promise<ModelCandidate> {
   if (what === 'ollama') return ollamaCandidate(here, config, options)
   if (/^https?:\/\//.test(what)) return servedCandidate(here, what, config, options)
   const vendor = vendors.find((each) => each === what)
@@ -146,7 +151,7 @@ async function servedCandidate(
   url: string,
   config: Config,
   options: Options,
-): Promise<Candidate> {
+): Promise<ModelCandidate> {
   if (options['baseUrl'] !== undefined)
     throw new UsageError('--base-url names a different address than the server you add.', 'leave one of them out')
   const baseURL = url.replace(/\/+$/, '')
@@ -158,7 +163,7 @@ async function servedCandidate(
   return candidate(config, options, { usual: secret, lines, key, switches: true })
 }
 
-async function ollamaCandidate(here: CommandContext, config: Config, options: Options): Promise<Candidate> {
+async function ollamaCandidate(here: CommandContext, config: Config, options: Options): Promise<ModelCandidate> {
   if (options['key'] !== undefined || options['keyEnv'] !== undefined)
     throw new UsageError('Ollama takes no key', 'leave it out; another server with a key: heddle models add URL')
   const origin = (text(options, 'baseUrl') ?? defaultOllama).replace(/\/(v1)?\/?$/, '')
@@ -265,7 +270,7 @@ function candidate(
   config: Config,
   options: Options,
   made: { usual: string; lines: Record<string, unknown>; key: Key | undefined; switches: boolean },
-): Candidate {
+): ModelCandidate {
   const { usual, lines, key, switches } = made
   const isFirst = Object.keys(config.models).length === 0
   const name = text(options, 'name') ?? (isFirst && usual !== 'local' ? 'main' : usual)

@@ -1,5 +1,5 @@
 /** A refused system call: always, or only for certain arguments. */
-interface RefusedCall {
+interface RefusedSystemCall {
   number: number
   /** Only if one of these bits is set. */
   when?: Bits
@@ -27,19 +27,22 @@ const setsOwner = 0o6000
 const creates = 0o100 | 0o20000000
 const typesIntoTerminal = 0x5412
 
-const modeCall = (number: number, argument: number): RefusedCall => ({ number, when: { argument, bits: setsOwner } })
-const openCall = (number: number, flags: number): RefusedCall => ({
+const modeCall = (number: number, argument: number): RefusedSystemCall => ({
+  number,
+  when: { argument, bits: setsOwner },
+})
+const openCall = (number: number, flags: number): RefusedSystemCall => ({
   number,
   also: { argument: flags, bits: creates },
   when: { argument: flags + 1, bits: setsOwner },
 })
-const absent = (number: number): RefusedCall => ({ number, answer: notThere })
-const injection = (number: number): RefusedCall => ({ number, equals: { argument: 1, value: typesIntoTerminal } })
+const absent = (number: number): RefusedSystemCall => ({ number, answer: notThere })
+const injection = (number: number): RefusedSystemCall => ({ number, equals: { argument: 1, value: typesIntoTerminal } })
 
 // Calls whose arguments a filter cannot see: openat2 and io_uring. They fail with ENOSYS, as in an older kernel.
 const allMachines = [absent(437), absent(425), modeCall(452, 2)]
 
-const machines: Partial<Record<NodeJS.Architecture, { architecture: number; calls: RefusedCall[] }>> = {
+const machines: Partial<Record<NodeJS.Architecture, { architecture: number; calls: RefusedSystemCall[] }>> = {
   x64: {
     architecture: 0xc000003e,
     calls: [
@@ -85,7 +88,7 @@ export function callFilter(machine: NodeJS.Architecture): Buffer | undefined {
 }
 
 /** Instructions for one call; all other calls skip them. */
-function checkCall({ number, when, also, equals, answer: error = notPermitted }: RefusedCall): Buffer[] {
+function checkCall({ number, when, also, equals, answer: error = notPermitted }: RefusedSystemCall): Buffer[] {
   const conditions = [
     ...[also, when].flatMap((each) => (each ? [{ test: isSet, argument: each.argument, value: each.bits }] : [])),
     ...(equals ? [{ test: isEqual, ...equals }] : []),
