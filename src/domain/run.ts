@@ -51,7 +51,7 @@ export type Outcome = (typeof outcomes)[number]
 export const runMoves: Record<RunState, readonly RunState[]> = {
   queued: ['running', 'cancelled', 'failed', 'timeout'],
   running: ['completed', 'failed', 'timeout', 'cancelled', 'waiting', 'queued'],
-  waiting: ['queued', 'waiting', 'cancelled', 'failed', 'timeout'],
+  waiting: ['queued', 'running', 'waiting', 'cancelled', 'failed', 'timeout'],
   completed: [],
   failed: [],
   timeout: [],

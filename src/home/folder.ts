@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isCode } from '../config/files.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
@@ -114,9 +114,17 @@ function unfit(path: string, why: string): UsageError {
 function realPath(path: string): string {
   const whole = resolve(path)
   try {
+    // A folder that is made later is no error: one that is made and thrown costs more than these looks.
+    const parent = isMissing(whole) ? dirname(whole) : undefined
+    if (parent !== undefined && kindOf(parent) === 'folder') return join(realpathSync.native(parent), basename(whole))
     return realpathSync.native(whole)
   } catch (error) {
     if (!isCode(error, 'ENOENT', 'EACCES') || whole === dirname(whole)) throw error
     return join(realPath(dirname(whole)), basename(whole))
   }
+}
+
+/** A link that leads nowhere is there. */
+function isMissing(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) === undefined
 }

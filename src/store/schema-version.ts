@@ -20,6 +20,7 @@ import { commandChanges } from './migrations/0037-command-changes.ts'
 import { commandsWithoutSurvey } from './migrations/0038-unsurveyed-commands.ts'
 import { indexOfFailedRuns } from './migrations/0039-failed-runs.ts'
 import { indexOfRefusedPlans } from './migrations/0040-refused-plans.ts'
+import { narrowIndexes } from './migrations/0041-narrow-indexes.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -83,6 +84,7 @@ export const migrations: readonly Migration[] = [
   commandsWithoutSurvey,
   indexOfFailedRuns,
   indexOfRefusedPlans,
+  narrowIndexes,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

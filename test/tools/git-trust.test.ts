@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { userGitOf } from '../../src/domain/tools/user-git.ts'
-import { asyncDisk } from '../../src/tools/files/disk.ts'
+import { asyncDisk, type Disk, syncDisk } from '../../src/tools/files/disk.ts'
 import { pathHandle } from '../../src/tools/files/handle.ts'
 import { isRunByGit } from '../../src/tools/guard/git-places.ts'
 import { inTurn } from '../setup/long.ts'
@@ -303,13 +303,14 @@ test('whether git trusts a file is found out with one look at each place on the 
   git(folder.path, 'init', '-q')
   git(folder.path, 'config', 'core.hooksPath', './tools/hooks')
   const looks = new Map<string, number>()
-  const disk = {
-    ...asyncDisk,
+  const counting = (disk: Disk): Disk => ({
+    ...disk,
     find(path: string) {
       looks.set(path, (looks.get(path) ?? 0) + 1)
-      return asyncDisk.find(path)
+      return disk.find(path)
     },
-  }
+  })
+  const disk = { ...counting(asyncDisk), atOnce: counting(syncDisk) }
   const protect = { ...nothingProtected, userGit: userGitOf({}, home) }
   const root = { path: folder.path, disk, protect, places: { hidden: [], readOnly: [], noCommands: [] } }
   expect(await isRunByGit(root, at('src/a.ts'))).toBe(false)

@@ -14,6 +14,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { userGitOf } from '../../src/domain/tools/user-git.ts'
 import { asyncDisk, type Disk, syncDisk } from '../../src/tools/files/disk.ts'
 import { pathHandle } from '../../src/tools/files/handle.ts'
 import { testAsRoot } from '../setup/root.ts'
@@ -268,4 +270,29 @@ describe.each([
       expect([content('a.txt'), readdirSync(folder.path).sort()]).toEqual(['inside\n', ['a.txt', 'sub']])
     }
   })
+})
+
+test('a write goes through a thread only for what lies in its folder, some twenty times', async () => {
+  let waits = 0
+  const counting = <T extends object>(parts: T): T =>
+    Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, counted(name, part)])) as T
+  const counted = (name: string, part: unknown) => {
+    if (typeof part !== 'function' || name === 'pathBehind' || name === 'entries') return part
+    return (...args: unknown[]) => {
+      const answer = part(...args)
+      if (!(answer instanceof Promise)) return answer
+      waits++
+      return name === 'open' || name === 'create' ? answer.then(counting) : answer
+    }
+  }
+  const disk = counting(asyncDisk)
+  const protect = { ...nothingProtected, userGit: userGitOf({}, folder.outside) }
+  const write = () =>
+    pathHandle({ folder: folder.path, path: 'a.txt', protect }, disk).replaceFile(async () => {
+      return { fate: { bytes: Buffer.from('new') }, answer: undefined }
+    })
+  await write()
+  waits = 0
+  await write()
+  expect(waits).toBeLessThanOrEqual(22)
 })

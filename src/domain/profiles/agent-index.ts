@@ -46,10 +46,18 @@ function listEntries(entries: readonly AgentEntry[]): ListedEntries {
   return made
 }
 
+/** Of agents that are listed again and again: they never change. */
+const lines = new WeakMap<ListedAgent, string>()
+
 /** One line of a list. Whatever a description says, it stays within its line. */
-export function agentLine({ name, description, tags }: ListedAgent): string {
+export function agentLine(agent: ListedAgent): string {
+  const known = lines.get(agent)
+  if (known !== undefined) return known
+  const { name, description, tags } = agent
   const labels = tags.length === 0 ? '' : ` [${tags.map(oneLine).join(', ')}]`
-  return `- @${name}: ${oneLine(description)}${labels}`
+  const line = `- @${name}: ${oneLine(description)}${labels}`
+  lines.set(agent, line)
+  return line
 }
 
 function oneLine(text: string): string {

@@ -46,7 +46,9 @@ export function requestBytes({ system, messages, tools, note }: RequestContent):
 const weighedMessages = new WeakMap<ModelMessage, number>()
 
 export function bytesOfMessage(message: ModelMessage): number {
-  const bytes = weighedMessages.get(message) ?? weighMessage(message)
+  const known = weighedMessages.get(message)
+  if (known !== undefined) return known
+  const bytes = weighMessage(message)
   weighedMessages.set(message, bytes)
   return bytes
 }
@@ -71,7 +73,9 @@ export function bytesOfTools(tools: ModelRequest['tools']): number {
 const weighed = new WeakMap<ToolSpec, number>()
 
 function bytesOfTool(tool: ToolSpec): number {
-  const bytes = weighed.get(tool) ?? Buffer.byteLength(JSON.stringify(tool))
+  const known = weighed.get(tool)
+  if (known !== undefined) return known
+  const bytes = Buffer.byteLength(JSON.stringify(tool))
   weighed.set(tool, bytes)
   return bytes
 }

@@ -57,45 +57,64 @@ export async function claimAtOnce(
   tx: Tx,
   engine: Engine,
   claimant: Claimant,
-  { sessions, queued }: HeldRows,
-): Promise<ClaimLook> {
+  { sessions, queued, ready }: HeldRows,
+): Promise<ClaimedRun | undefined> {
   const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
-  if (!isLocked || !view) return { isQueueEmpty: false }
-  if (view.queued === 0) return { isQueueEmpty: true }
-  const best = await bestQueued(tx, engine, claimant, { ...view, made: queued })
-  const session = best && sessions.find(({ id }) => id === best.sessionId)
-  if (!session) return { isQueueEmpty: false }
-  const isNew = best.id === queued?.id
-  const mayReserve = await tryLockPool(tx, best)
-  const run = isNew ? best : await relockRun(tx, best)
-  if (run?.state !== 'queued') return { isQueueEmpty: false }
-  const [claimed] = await claimHeld(tx, engine, [{ run, session, mayReserve }], claimant)
-  return { isQueueEmpty: false, ...(claimed && { claimed }) }
+  const isOnly = isLocked && view?.queued === 0 && claimant.sessionId === undefined
+  if (ready && isOnly && freeSlots(engine.limits, view.running, ready.run.lane) > 0)
+    return claimBest(tx, engine, claimant, { best: ready.run, sessions, ready })
+  await ready?.queue()
+  if (!isLocked || !view) return undefined
+  const best = await bestQueued(tx, engine, claimant, { ...view, queuedHere: queued })
+  return best && claimBest(tx, engine, claimant, { best, sessions, queued: queued ?? ready?.run })
 }
 
 /** Rows that the transaction holds already. */
 interface HeldRows {
   sessions: readonly Session[]
   /** The run that the transaction has queued itself. */
-  queued?: Run
+  queued?: Run | undefined
+  /** Or one that is queued only if it is not claimed at once: so its row is written once. */
+  ready?: ReadyRun
 }
 
-/** Result of looking at the queue: the run that was claimed, and whether no run was queued at all. */
-interface ClaimLook {
-  claimed?: ClaimedRun
-  isQueueEmpty: boolean
+/** A run that can be claimed and is not in the queue yet. */
+export interface ReadyRun {
+  run: Run
+  /** Its inputs, if they are known. */
+  items?: InboxItem[]
+  /** Puts it into the queue. */
+  queue(): Promise<void>
+  /** Stores the run as it was claimed. */
+  take(claimed: ClaimedRun): Promise<void>
 }
 
-/** The next run; `made` is the one that the transaction has queued itself. */
+/** Claims the next run if its session is one of these. */
+async function claimBest(
+  tx: Tx,
+  engine: Engine,
+  claimant: Claimant,
+  { best, sessions, queued, ready }: HeldRows & { best: Run },
+): Promise<ClaimedRun | undefined> {
+  const session = sessions.find(({ id }) => id === best.sessionId)
+  if (!session) return undefined
+  const mayReserve = await tryLockPool(tx, best)
+  const run = ready || best.id === queued?.id ? best : await relockRun(tx, best)
+  if (run?.state !== 'queued') return undefined
+  const [claimed] = await claimHeld(tx, engine, [{ run, session, mayReserve, ...(ready && { ready }) }], claimant)
+  return claimed
+}
+
+/** The next run; `queuedHere` is the one that the transaction has queued itself. */
 async function bestQueued(
   tx: Tx,
   { limits }: Engine,
   { sessionId }: Claimant,
-  { running, queued, made }: ClaimView & { made: Run | undefined },
+  { running, queued, queuedHere }: ClaimView & { queuedHere: Run | undefined },
 ): Promise<Run | undefined> {
   // What is known to be the only one need not be read.
-  if (made && queued === 1 && sessionId === undefined)
-    return freeSlots(limits, running, made.lane) > 0 ? made : undefined
+  if (queuedHere && queued === 1 && sessionId === undefined)
+    return freeSlots(limits, running, queuedHere.lane) > 0 ? queuedHere : undefined
   const [best] = await nextRuns(tx, { limits, running, sessionId, most: 1 })
   return best
 }
@@ -106,6 +125,8 @@ interface HeldRun {
   session: Session
   /** Whether it holds the budget of its request, too. */
   mayReserve: boolean
+  /** If it is not in the queue. */
+  ready?: ReadyRun
 }
 
 /**
@@ -144,21 +165,21 @@ async function claimHeld(
   held: readonly HeldRun[],
   { ownerId }: Claimant,
 ): Promise<ClaimedRun[]> {
-  const read = held.map(async ({ run, session, mayReserve }) => {
+  const read = held.map(async ({ run, session, mayReserve, ready }) => {
     const [bound, found, threadPrompt, head] = await Promise.all([
       // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
-      run.epoch === 0 ? bindItems(tx, run, session.id) : itemsOfRun(tx, run.id),
+      ready?.items ?? (run.epoch === 0 ? bindItems(tx, run, session.id) : itemsOfRun(tx, run.id)),
       readActor(tx, engine, { run, session }),
       readThreadPrompt(tx, session),
       session.headTurnId === null ? undefined : findThread(tx, session.headTurnId),
     ])
-    return { run, session, mayReserve, bound, found, threadPrompt, head }
+    return { run, session, mayReserve, ready, bound, found, threadPrompt, head }
   })
   const claimed: ClaimedRun[] = []
-  for (const { run, bound, ...facts } of await Promise.all(read)) {
+  for (const { run, ready, bound, ...facts } of await Promise.all(read)) {
     const items = await deferUnrelatedResults(tx, run, bound)
     const taken = await takeRun(tx, engine, withRunOptions(run, items), { ...facts, ownerId, items })
-    await assignRun(tx, taken.run, ownerId)
+    await (ready ? ready.take(taken) : assignRun(tx, taken.run, ownerId))
     claimed.push(taken)
   }
   return claimed

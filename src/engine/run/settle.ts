@@ -77,10 +77,10 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
     }
     const isQueueEmpty = !isAnyQueued && queued.length === 0
     // Only runs of these sessions can be claimed here, so it looks only if this end has queued one of them.
-    const look = queued.length > 0 && run.claimant && (await claimAtOnce(tx, engine, run.claimant, held))
+    const next = queued.length > 0 && run.claimant ? await claimAtOnce(tx, engine, run.claimant, held) : undefined
     if (!isQueueEmpty) tx.hint('runs')
     await engine.moments.afterSettle(end)
-    return { after: { next: look ? look.claimed : undefined, isQueueEmpty }, thread, turn }
+    return { after: { next, isQueueEmpty }, thread, turn }
   })
   // Most agents work for one turn: their paths would push out those of people.
   if (claimed.session.kind !== 'agent') engine.paths.extend(thread, turn)

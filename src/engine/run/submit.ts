@@ -18,7 +18,7 @@ import type { Session } from '../../domain/session.ts'
 import { requestCancel } from '../../store/rows/cancels.ts'
 import { agentOfSession, lastChildRun } from '../../store/rows/child-runs.ts'
 import { recordEvent } from '../../store/rows/events.ts'
-import { insertItem, itemByKey, waitingItems } from '../../store/rows/inbox.ts'
+import { bindItem, insertItem, itemByKey, waitingItems } from '../../store/rows/inbox.ts'
 import { findRun, insertRun, liveRunOf, lockRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
@@ -26,7 +26,7 @@ import type { Engine, Runtime } from '../runtime.ts'
 import { assertTakesInput, retryIfTaken, startSession } from '../turns/append.ts'
 import { notFound } from '../turns/route.ts'
 import { findTarget } from '../turns/target.ts'
-import { claimAtOnce } from './claim.ts'
+import { claimAtOnce, type ReadyRun } from './claim.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { labelOfParts, senderLabel } from './sender.ts'
 
@@ -83,11 +83,16 @@ export async function submit(
   const ids = newInputIds(runtime)
   const now = runtime.clock.now()
   return retryIfTaken(runtime, 'submit', async (tx) => {
-    const { queued, ...accepted } = await takeInput(tx, { ...input, options, ids, now })
-    const held = { sessions: [accepted.session], ...(queued && { queued }) }
-    const look = queued && worker && (await claimAtOnce(tx, worker.engine, worker.claimant, held))
-    if (queued && look?.claimed?.run.id !== queued.id) await tellQueued(tx, queued, accepted.session)
-    return look?.claimed ? { ...accepted, claimed: look.claimed } : accepted
+    const { ready, ...accepted } = await takeInput(tx, { ...input, options, ids, now })
+    const { session } = accepted
+    if (!ready) return accepted
+    if (!worker) {
+      await queueAndTell(tx, ready, session)
+      return accepted
+    }
+    const claimed = await claimAtOnce(tx, worker.engine, worker.claimant, { sessions: [session], ready })
+    if (claimed?.run.id !== ready.run.id) await tellQueued(tx, ready.run, session)
+    return claimed ? { ...accepted, claimed } : accepted
   })
 }
 
@@ -118,13 +123,13 @@ interface NewInput extends Omit<Submission, keyof RunOptions | 'kind'> {
  * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
  */
 export async function acceptInput(tx: Tx, input: NewInput): Promise<AcceptedInput> {
-  const { queued, ...accepted } = await takeInput(tx, input)
-  if (queued) await tellQueued(tx, queued, accepted.session)
+  const { ready, ...accepted } = await takeInput(tx, input)
+  if (ready) await queueAndTell(tx, ready, accepted.session)
   return accepted
 }
 
-/** The same without telling of the run that it queues, which may be claimed in the same commit. */
-async function takeInput(tx: Tx, input: NewInput): Promise<AcceptedInput & { queued?: Run | undefined }> {
+/** The same without queueing its run, which may be claimed in the same commit. */
+async function takeInput(tx: Tx, input: NewInput): Promise<AcceptedInput & { ready?: ReadyRun | undefined }> {
   const { ids, now } = input
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
@@ -136,12 +141,12 @@ async function takeInput(tx: Tx, input: NewInput): Promise<AcceptedInput & { que
   const item = { ...itemFrom(input, session), label, principal: principalText(sender) }
   const { wasIdle } = await insertItem(tx, item, input.dedupeKey ?? null)
   if (input.kind === 'interrupt' && !wasIdle) await interrupt(tx, session)
-  const { runId, queued } = await queueRun(tx, {
+  const { runId, ready } = await findNextRun(tx, {
     ...{ session, runId: ids.runId, now },
     ...(input.via && { via: input.via }),
     ...(wasIdle && { only: item }),
   })
-  return { itemId: ids.itemId, session, runId, queued, ...(await waitingBehind(tx, { runId, session })) }
+  return { itemId: ids.itemId, session, runId, ready, ...(await waitingBehind(tx, { runId, session })) }
 }
 
 /** The session that the input names, locked; a new one if there is none. */
@@ -225,9 +230,14 @@ interface NextRun {
 
 /** Returns the queued run for a session's waiting inputs, or queues one. Null while a run is under way: its end queues the next. */
 export async function nextRun(tx: Tx, next: NextRun): Promise<string | null> {
-  const { runId, queued } = await queueRun(tx, next)
-  if (queued) await tellQueued(tx, queued, next.session)
+  const { runId, ready } = await findNextRun(tx, next)
+  if (ready) await queueAndTell(tx, ready, next.session)
   return runId
+}
+
+async function queueAndTell(tx: Tx, ready: ReadyRun, session: Session): Promise<void> {
+  await ready.queue()
+  await tellQueued(tx, ready.run, session)
 }
 
 /** Tells clients and workers of a run that waits for a claim. */
@@ -242,8 +252,8 @@ async function tellQueued(tx: Tx, run: Run, { label, folder }: Session): Promise
   tx.hint('runs')
 }
 
-/** The same as `nextRun` without telling of the run; `queued` is it, if it is new. */
-async function queueRun(tx: Tx, next: NextRun): Promise<{ runId: string | null; queued?: Run }> {
+/** The same as `nextRun` without queueing the run; `ready` is it, if it is new. */
+async function findNextRun(tx: Tx, next: NextRun): Promise<{ runId: string | null; ready?: ReadyRun }> {
   const live = next.only ? undefined : await liveRunOf(tx, next.session.id)
   if (live && (live.state !== 'queued' || live.epoch > 0)) return { runId: null }
   const all = next.only ? [next.only] : await waitingItems(tx, next.session.id)
@@ -282,9 +292,20 @@ async function queueRun(tx: Tx, next: NextRun): Promise<{ runId: string | null; 
   }
   // The inputs of a retry carry all options of the run that is tried again.
   const options = mergeRunOptions(waiting, next.via === 'retry' ? {} : continued?.options)
-  const queued = setRunOptions(run, options)
-  await insertRun(tx, queued)
-  return { runId: queued.id, queued }
+  return { runId: run.id, ready: newReadyRun(tx, setRunOptions(run, options), waiting) }
+}
+
+/** A new run whose row is not stored yet, with the inputs that it will take. */
+function newReadyRun(tx: Tx, run: Run, waiting: readonly InboxItem[]): ReadyRun {
+  return {
+    run,
+    items: waiting.map((item) => ({ ...item, runId: run.id })),
+    queue: () => insertRun(tx, run),
+    async take(claimed) {
+      await insertRun(tx, claimed.run)
+      for (const { id } of claimed.items) bindItem(tx, id, run.id)
+    },
+  }
 }
 
 /** The agent of a new run: the requester's agent for results, the session's agent for a message to it. */

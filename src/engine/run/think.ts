@@ -161,7 +161,7 @@ async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): P
       source,
     })),
   } satisfies SteerStep
-  for (const item of steering) await bindItem(tx, item.id, run.claimed.run.id)
+  for (const item of steering) bindItem(tx, item.id, run.claimed.run.id)
   // The user who steers watches, and can be asked from now on.
   if (steering.some(({ options }) => options.attended)) await markAttended(tx, run.claimed.run)
   run.insert(tx, [steerStep])

@@ -110,8 +110,8 @@ export async function unbindItems(tx: Tx, ids: readonly string[]): Promise<void>
 }
 
 /** Assigns one item to a running run. */
-export async function bindItem(tx: Tx, id: string, runId: string): Promise<void> {
-  await tx.run(tx.build.updateTable('inbox').set({ run_id: runId }).where('id', '=', id))
+export function bindItem(tx: Tx, id: string, runId: string): void {
+  tx.send(bindOne({ id, runId }))
 }
 
 export async function consumeItems(tx: Tx, runId: string, turnId: string): Promise<void> {
@@ -181,6 +181,10 @@ const waiting = statement((db, arg: { sessionId: string }) =>
 
 const ofRun = statement((db, arg: { runId: string }) =>
   db.selectFrom('inbox').selectAll().where('run_id', '=', arg.runId).orderBy('seq').orderBy('id'),
+)
+
+const bindOne = statement((db, arg: { id: string; runId: string }) =>
+  db.updateTable('inbox').set({ run_id: arg.runId }).where('id', '=', arg.id),
 )
 
 const bind = statement((db, arg: { sessionId: string; runId: string; principal: string }) =>

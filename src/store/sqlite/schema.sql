@@ -1,4 +1,4 @@
--- Schema 40
+-- Schema 41
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -486,11 +486,9 @@ CREATE TABLE "usage" (
 
 CREATE INDEX usage_by_principal ON usage (principal, at, cost_usd) WHERE principal <> 'owner';
 
-CREATE INDEX usage_by_request ON usage (root_run_id);
+CREATE INDEX usage_by_request ON usage (root_run_id, counted);
 
 CREATE INDEX usage_by_time ON usage (at, cost_usd);
-
-CREATE INDEX usage_uncounted ON usage (root_run_id) WHERE counted = 0;
 
 CREATE TABLE users (
   id          TEXT PRIMARY KEY,

@@ -49,6 +49,8 @@ export interface Disk {
   descriptors: string
   /** Real path behind a descriptor. Synchronous, since the kernel answers from memory. */
   pathBehind(descriptor: string): string
+  /** The same without a way through a thread, for small files outside a session's folder: its disk may be slow, theirs is not. */
+  readonly atOnce: Disk
 }
 
 export interface Descriptor {
@@ -136,7 +138,8 @@ export const asyncDisk: Disk = {
     const file = await open(path, readFlags)
     return {
       fd: file.fd,
-      stat: () => file.stat(),
+      // Synchronous, since opening it has made the system ask for it.
+      stat: () => fstatSync(file.fd),
       read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
       sync: () => file.sync(),
       close: () => file.close(),
@@ -147,6 +150,9 @@ export const asyncDisk: Disk = {
   },
   list: (path) => readdir(path, { withFileTypes: true }),
   unnameable: (path) => undecodable(path),
+  get atOnce() {
+    return syncDisk
+  },
 }
 
 /** Synchronous disk for worker threads: several times as fast. */
@@ -175,6 +181,9 @@ export const syncDisk: Disk = {
     } finally {
       directory.closeSync()
     }
+  },
+  get atOnce() {
+    return syncDisk
   },
 }
 

@@ -29,15 +29,19 @@ export async function takePlace(shown: string, { root, end }: ResolvedPath): Pro
   const { directory, names } = placeOf(shown, end)
   const opened = await openInside(root, directory)
   if (!opened) throw outsideFolderError(shown)
-  const refusal = await whyNotWritten(root, shown, join(opened.real, ...names))
-  if (refusal) {
+  // Side by side: most of what git trusts lies elsewhere.
+  const [trust, held] = await Promise.allSettled([
+    whyNotWritten(root, shown, join(opened.real, ...names)),
+    holdOpen(root, shown, opened, names, end.at === 'inside'),
+  ])
+  const refusal = trust.status === 'rejected' ? trust.reason : trust.value
+  if (held.status === 'rejected') {
     await opened.file.close()
-    throw refusal
+    throw refusal ?? held.reason
   }
-  return holdOpen(root, shown, opened, names, end.at === 'inside').catch(async (error) => {
-    await opened.file.close()
-    throw error
-  })
+  if (!refusal) return held.value
+  await held.value.leave()
+  throw refusal
 }
 
 async function whyNotWritten(root: Root, shown: string, path: string): Promise<HeddleError | undefined> {

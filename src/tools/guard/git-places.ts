@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isWithin } from '../../domain/tools/within.ts'
+import type { Disk } from '../files/disk.ts'
 import { type OpenedPath, openInside, type Root } from '../files/inside.ts'
 import { readGitFile } from './git-config.ts'
 import {
@@ -148,7 +149,7 @@ export function isReadByGit(name: string): boolean {
  * waits for it.
  */
 export async function isRunByGit(given: Root, path: string): Promise<boolean> {
-  const root = { ...given, disk: lookingOnce(given.disk) }
+  const root = { ...given, disk: lookingOnce(given) }
   const named = new NamedPlaces()
   const readUser = async () => {
     const user = await userSettings(root)
@@ -169,10 +170,14 @@ export async function isRunByGit(given: Root, path: string): Promise<boolean> {
   return named.has(path)
 }
 
-/** A disk for one look at many places, most of which lie on the same way: each part of it is looked at once. */
-function lookingOnce(disk: Root['disk']): Root['disk'] {
+/**
+ * A disk for one look at many places, most of which lie on the same way: each part of it is looked at once. Most are outside
+ * the folder, and a way through a thread for each of them would take longer than the write that waits.
+ */
+function lookingOnce({ disk, path: folder }: Root): Disk {
   const found = new Map<string, Promise<Stats | undefined>>()
-  const look = async (path: string) => disk.find(path)
+  const diskOf = (path: string) => (isWithin(path, folder) ? disk : disk.atOnce)
+  const look = async (path: string) => diskOf(path).find(path)
   return {
     ...disk,
     find(path) {
@@ -180,6 +185,9 @@ function lookingOnce(disk: Root['disk']): Root['disk'] {
       found.set(path, looked)
       return looked
     },
+    readlink: (path) => diskOf(path).readlink(path),
+    realpath: (path) => diskOf(path).realpath(path),
+    open: (path) => diskOf(path).open(path),
   }
 }
 

@@ -8,13 +8,13 @@ import { answerApproval, findApproval, insertGrant } from '../../../store/rows/a
 import { type BudgetQuestion, budgetQuestions, isSameBudget } from '../../../store/rows/budget-questions.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
 import { parkRun, requeueRun } from '../../../store/rows/released-runs.ts'
-import { findRun, lockRun } from '../../../store/rows/runs.ts'
+import { assignRun, findRun, lockRun } from '../../../store/rows/runs.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { Engine, Runtime } from '../../runtime.ts'
 import { notFound } from '../../turns/route.ts'
-import { claimAtOnce } from '../claim.ts'
+import { claimAtOnce, type ReadyRun } from '../claim.ts'
 import type { Claimant, ClaimedRun } from '../claimed-run.ts'
-import { lockRunWithSessions } from '../worker/recover.ts'
+import { relockRunWithSessions } from '../worker/recover.ts'
 import { agentOf } from './grants.ts'
 import { scopesOf } from './scopes.ts'
 
@@ -42,23 +42,20 @@ export async function decide(
   decision: Decision,
   { by = ownerText, worker }: DecisionOptions = {},
 ): Promise<DecidedApproval> {
-  const { approval, known, root } = await runtime.store.read(async (rows) => {
-    const approval = await findApproval(rows, id)
-    const known = approval && (await findRun(rows, approval.runId))
-    const isRoot = known?.rootRunId === known?.id
-    return { approval, known, root: isRoot ? known : await findRun(rows, known?.rootRunId ?? '') }
-  })
-  if (!approval || !known) throw notFound('approval', String(id))
   const at = runtime.clock.now()
-  // A no holds even if the call has changed since; a yes must match what was shown.
-  const hash = decision.answer === 'no' ? undefined : approval.hash
-  const { session, claimed } = await runtime.store.write('approve', async (tx) => {
-    const found = await lockRunWithSessions(tx, known)
+  return runtime.store.write('approve', async (tx) => {
+    const approval = await findApproval(tx, id)
+    const known = approval && (await findRun(tx, approval.runId))
+    if (!approval || !known) throw notFound('approval', String(id))
+    const root = known.rootRunId === known.id ? known : ((await findRun(tx, known.rootRunId)) ?? known)
+    const found = await relockRunWithSessions(tx, known)
     if (!found || found.run.finishedAt !== null) throw runEnded(found?.run ?? known)
-    const { run } = found
+    const { run, session } = found
+    // A no holds even if the call has changed since; a yes must match what was shown.
+    const hash = decision.answer === 'no' ? undefined : approval.hash
     const isStored =
       isValid(approval, decision) &&
-      (await recordAnswer(tx, runtime, { id, run, by, ...(hash !== undefined && { hash }) }, decision))
+      (await storeAnswer(tx, runtime, { id, run, by, ...(hash !== undefined && { hash }) }, decision))
     if (!isStored) throw refusal(approval, await findApproval(tx, id), decision)
     if (approval.tool === budgetTool) await answerSameBudget(tx, runtime, { ...approval, answeredBy: by }, decision)
     if ((decision.answer === 'session' || decision.answer === 'agent') && approval.coverage)
@@ -66,31 +63,31 @@ export async function decide(
         ...approval.coverage,
         scope: decision.answer,
         // The user's own session, not the agent's: the grant holds for all agents of its requests.
-        sessionId: decision.answer === 'session' ? (root?.sessionId ?? found.session.id) : null,
-        agent: agentOf(known, found.session.personaId),
+        sessionId: decision.answer === 'session' ? (root.sessionId ?? session.id) : null,
+        agent: agentOf(known, session.personaId),
         approvalId: id,
         createdAt: at,
         grantedBy: by,
       })
     // Several runs may wait for the same budget: they are claimed in their order.
-    const isOne = run.waitingFor === 'approval'
-    const look = isOne && worker ? await claimAtOnce(tx, worker.engine, worker.claimant, requeued(found)) : undefined
-    if (!look?.claimed) tx.hint('runs')
-    return { session: found.session, claimed: look?.claimed }
+    const isOne = run.waitingFor === 'approval' && decision.answer !== 'tomorrow'
+    const ready = isOne && worker ? readyRun(tx, run) : undefined
+    const claimed =
+      ready && worker && (await claimAtOnce(tx, worker.engine, worker.claimant, { sessions: [session], ready }))
+    if (!ready) await requeueAnswered(tx, run, decision)
+    if (!claimed) tx.hint('runs')
+    return {
+      approval: {
+        ...approval,
+        answer: decision.answer === 'tomorrow' ? 'once' : decision.answer,
+        answerReason: decision.reason ?? null,
+        answeredAt: at,
+        answeredBy: by,
+      },
+      ...{ run: known, root, session },
+      ...(claimed && { claimed }),
+    }
   })
-  return {
-    approval: {
-      ...approval,
-      answer: decision.answer === 'tomorrow' ? 'once' : decision.answer,
-      answerReason: decision.reason ?? null,
-      answeredAt: at,
-      answeredBy: by,
-    },
-    run: known,
-    root: root ?? known,
-    session,
-    ...(claimed && { claimed }),
-  }
 }
 
 /** Whether the answer is one that the question offers, about what was shown. */
@@ -108,8 +105,13 @@ function refusal(shown: Approval, now: Approval | undefined, { answer, hash }: D
   return answer === 'tomorrow' ? notTomorrow(shown) : scopeNotOffered(shown, answer)
 }
 
-function requeued({ run, session }: { run: Run; session: Session }) {
-  return { sessions: [session], queued: { ...run, state: 'queued' as const, waitingFor: null, wakeAt: null } }
+/** A run that has waited for its answer. */
+function readyRun(tx: Tx, run: Run): ReadyRun {
+  return {
+    run: { ...run, state: 'queued', waitingFor: null, wakeAt: null },
+    queue: () => requeueRun(tx, run.id),
+    take: ({ run: claimed, claim }) => assignRun(tx, claimed, claim.ownerId),
+  }
 }
 
 /** Applies one answer to all runs that wait for the same budget. */
@@ -134,8 +136,28 @@ function isHashOf(approval: Approval | undefined, prefix: string): boolean {
  */
 export async function recordAnswer(
   tx: Tx,
+  runtime: Runtime,
+  answered: AnsweredRun,
+  decision: Decision,
+): Promise<boolean> {
+  const isStored = await storeAnswer(tx, runtime, answered, decision)
+  if (isStored) await requeueAnswered(tx, answered.run, decision)
+  return isStored
+}
+
+/** The run whose question is answered. */
+interface AnsweredRun {
+  id: number
+  run: Run
+  by: string
+  hash?: string
+}
+
+/** The same without requeueing. */
+async function storeAnswer(
+  tx: Tx,
   { clock }: Runtime,
-  { id, run, by, hash }: { id: number; run: Run; by: string; hash?: string },
+  { id, run, by, hash }: AnsweredRun,
   decision: Decision,
 ): Promise<boolean> {
   const at = clock.now()
@@ -148,8 +170,12 @@ export async function recordAnswer(
   await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload, scope: run })
   if (decision.answer === 'tomorrow')
     await parkRun(tx, run.id, { waitingFor: 'budget', wakeAt: nextDay(at), tries: run.tries })
-  else if (run.waitingFor === 'approval' || run.waitingFor === 'budget') await requeueRun(tx, run.id)
   return true
+}
+
+/** Requeues a run that has waited for an answer, unless the answer is to wait longer. */
+async function requeueAnswered(tx: Tx, { id, waitingFor }: Run, { answer }: Decision): Promise<void> {
+  if (answer !== 'tomorrow' && (waitingFor === 'approval' || waitingFor === 'budget')) await requeueRun(tx, id)
 }
 
 function runEnded({ id, state }: Run): HeddleError {

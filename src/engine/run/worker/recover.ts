@@ -4,7 +4,7 @@ import type { Session } from '../../../domain/session.ts'
 import { bindItems } from '../../../store/rows/inbox.ts'
 import { listOwners, lostOwners, removeOwner } from '../../../store/rows/owners.ts'
 import { requeueRun } from '../../../store/rows/released-runs.ts'
-import { findRun, finishRun, lockRun, runsOf } from '../../../store/rows/runs.ts'
+import { findRun, finishRun, lockRun, relockRun, runsOf } from '../../../store/rows/runs.ts'
 import { findSessions } from '../../../store/rows/sessions.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
 import { findTurn } from '../../../store/rows/threads.ts'
@@ -179,6 +179,13 @@ export async function lockRunWithSessions(
 ): Promise<(RunSessions & { run: Run }) | undefined> {
   const sessions = await lockRunSessions(tx, known, others)
   const run = await lockRun(tx, known.id)
+  return run && { run, ...sessions }
+}
+
+/** The same for a run that the transaction has read already. */
+export async function relockRunWithSessions(tx: Tx, read: Run): Promise<(RunSessions & { run: Run }) | undefined> {
+  const sessions = await lockRunSessions(tx, read)
+  const run = await relockRun(tx, read)
   return run && { run, ...sessions }
 }
 
