@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { RunFilter } from '../../src/api/views/run.ts'
-import { scriptedModel } from '../../src/testing.ts'
+import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newGateway, type TestGateway } from './gateway.ts'
 
@@ -21,6 +21,7 @@ describe.each(databases)('what the page asks for on %s', (database) => {
         scriptedModel(({ messages }) => {
           const last = messages.at(-1)
           if (last?.role === 'user' && String(last.content).includes('break')) return { fails: 'refused' }
+          if (last?.role === 'user' && String(last.content).includes('hold')) return { gate: gate() }
           if (last?.role === 'user' && String(last.content).includes('look'))
             return { text: 'I look.', calls: [{ name: 'recall', input: { query: 'x'.repeat(3000) } }] }
           return { text: 'an answer' }
@@ -134,6 +135,25 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     ])
     const [turn] = (await door.turnWindow(folder, {})).rows
     expect(turn?.toolCalls[0]?.input).toMatch(/^\{"query":"x+…$/)
+  })
+
+  test('a run that is stopped without a reason tells its user who stopped it', async () => {
+    const { app, door } = gateway
+    await app.addUser('mia', { folder: '/tmp', role: 'operator' })
+    const mia = app.as(await app.identify((await app.createToken('mia')).token))
+    const stops = [
+      { of: mia, by: door },
+      { of: mia, by: mia },
+      { of: door, by: door },
+    ]
+    const told: (string | undefined)[] = []
+    for (const { of, by } of stops) {
+      const { itemId } = await of.submit('/tmp', { session: 'main', content: 'hold' })
+      const { runId } = await of.answer('/tmp', itemId, AbortSignal.abort())
+      await by.cancel(`run:${runId}`)
+      told.push((await of.answer('/tmp', itemId, never)).error?.message)
+    }
+    expect(told).toEqual(['stopped by the owner', 'stopped by you', 'stopped by you'])
   })
 
   test('spending comes by day and model', async () => {

@@ -34,7 +34,7 @@ describe('a chat', () => {
     await page.close()
   })
 
-  test('refuses an answer for something else than what was shown, and stops what only an agent is at with a button', async () => {
+  test('refuses an answer for something else than what was shown, and stops what only an agent is at with a button, and says so', async () => {
     const page = await heddle.open('/s/refused')
     await page.route('**/v1/approvals/*', (route) => {
       const sent = route.request().postDataJSON() as { hash: string }
@@ -49,6 +49,11 @@ describe('a chat', () => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await page.getByRole('article', { name: /^Approval/ }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' })
+    // No turn follows that could say so; it is told under the last one, also after a reload.
+    const note = page.getByRole('note', { name: 'Stopped' })
+    expect(await note.textContent()).toMatch(/^stopped by you.*not finished:.*@writer run:\w{6}$/)
+    await page.reload()
+    await note.waitFor()
     await page.close()
   })
 

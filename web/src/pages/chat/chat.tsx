@@ -195,7 +195,7 @@ function useAnsweredRun(own: RunLine | undefined, turns: readonly PathTurn[]): R
 
 /** Stops everything that is under way for a session, as `/stop` does. */
 function stop({ requests }: LiveWork): Promise<unknown> {
-  return Promise.all(requests.map((root) => post(`/v1/runs/${root}/cancel`, { reason: 'stopped by you' })))
+  return Promise.all(requests.map((root) => post(`/v1/runs/${root}/cancel`)))
 }
 
 /** Shows why something failed that has no place of its own for it, until the next attempt. */
