@@ -57,6 +57,14 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     expect(await door.turnWindow(folder, { of: 'main', limit: 2, after: newest.next ?? '' })).toEqual(middle)
   })
 
+  test('a session that has not begun has no turns, also while another folder has one of its name', async () => {
+    const { door } = gateway
+    expect(await door.turnWindow(folder, { session: 'alone' })).toEqual({ rows: [] })
+    await ask('one', 'alone')
+    expect((await door.turnWindow(folder, { session: 'alone' })).rows).toHaveLength(1)
+    expect(await door.turnWindow('/elsewhere', { session: 'alone' })).toEqual({ rows: [] })
+  })
+
   test('runs that failed, and runs of one agent, are found behind any number of others', async () => {
     const { door } = gateway
     const { runId } = await ask('break')
@@ -174,6 +182,8 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     )
     await expect(eve?.runSteps(runId ?? '')).rejects.toMatchObject({ code: 'not_found' })
     await expect(eve?.turnWindow(folder, { of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
+    expect(await eve?.turnWindow(folder, { session: 'main' })).toEqual({ rows: [] })
+    await expect(eve?.turnWindow(folder, { session: 'owner:main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.turnTree()).toEqual({ rows: [] })
     await expect(eve?.turnTree({ folder, of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.usageByDay(7)).toEqual([])

@@ -57,6 +57,22 @@ describe('a chat', () => {
     await page.close()
   })
 
+  test('begins empty and without a refused request, also while another folder has a session of its name', async () => {
+    await heddle.append('fresh', 'hello', 'said in the other folder')
+    const context = await heddle.context()
+    await context.addInitScript((folder) => sessionStorage.setItem('heddle.folder', folder), `${heddle.folder}/src`)
+    const page = await context.newPage()
+    const refused: string[] = []
+    page.on('response', (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
+    await page.goto(`${heddle.url}/s/fresh`)
+    await page.getByText('Nothing was said here yet').waitFor()
+    await send(page, 'what can you do?')
+    await page.getByRole('article', { name: 'Turn 1' }).waitFor()
+    expect(await page.getByText('said in the other folder').count()).toBe(0)
+    expect(refused).toEqual([])
+    await context.close()
+  })
+
   test('keeps what is typed over a reload and a look at another page', async () => {
     const page = await heddle.open('/s/main')
     await box(page).fill('half a thought')
