@@ -95,7 +95,7 @@ describe('the live stream', () => {
     const header = await page.locator('main header').first().boundingBox()
     expect(header?.y).toBeGreaterThanOrEqual((line?.y ?? 0) + (line?.height ?? Number.NaN) - 1)
     await page.getByRole('button', { name: 'Allow once' }).click()
-    await page.getByText(/Nothing was sent on: Heddle does not answer/).waitFor()
+    await page.getByText(/Nothing was sent on. Heddle does not answer. Start it with heddle up/).waitFor()
     await cut.start()
     await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
     await page.getByText(/Nothing was sent on/).waitFor({ state: 'detached' })

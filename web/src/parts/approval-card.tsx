@@ -165,7 +165,7 @@ function Refused({ error }: { error: Error }): ReactNode {
   const remedy = error instanceof RequestError ? error.remedy : ''
   return (
     <p role="alert" className={styles['warning']}>
-      Nothing was sent on: {withoutBidi(error.message)}. {withoutBidi(remedy)}
+      Nothing was sent on. {withoutBidi(error.message)}. {withoutBidi(remedy)}
     </p>
   )
 }
