@@ -96,6 +96,14 @@ describe('a chat', () => {
     await page.close()
   })
 
+  test('has on a phone the way to compare two marked turns in view', async () => {
+    const page = await heddle.open('/s/main', { width: 390, height: 844 })
+    await page.getByRole('button', { name: 'Turns', exact: true }).click()
+    const hint = await page.getByText(/^Each turn has a menu/).boundingBox()
+    expect((hint?.y ?? 0) + (hint?.height ?? Number.NaN)).toBeLessThanOrEqual(844)
+    await page.close()
+  })
+
   test('opens at the turn of its address', async () => {
     const log = JSON.parse(await heddle.heddle('log', '--json')) as { turns: { id: string }[] }
     const page = await heddle.open(`/s/main/${log.turns[0]?.id}`)
@@ -106,12 +114,15 @@ describe('a chat', () => {
   test('takes who sends a message to it, and lets no header lie above a dialog', async () => {
     const page = await heddle.open('/s/main')
     await page.getByText(/plan:1: 6 completed/).waitFor()
-    await page.mouse.wheel(0, -5000)
-    await page.waitForFunction(() => window.scrollY === 0)
+    const isAtEnd = () => window.scrollY > 0 && window.scrollY + innerHeight > document.body.scrollHeight - 20
+    await page.waitForFunction(isAtEnd)
+    const scrollUp = async () => {
+      await page.mouse.wheel(0, -5000)
+      return page.evaluate(() => window.scrollY)
+    }
+    await expect.poll(scrollUp, { timeout: 20_000 }).toBe(0)
     await send(page, 'what can you do?')
-    await page.waitForFunction(
-      () => window.scrollY > 0 && window.scrollY + innerHeight > document.body.scrollHeight - 20,
-    )
+    await page.waitForFunction(isAtEnd)
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').waitFor()
     const { x, y } = (await page.locator('main header').first().boundingBox()) ?? { x: 0, y: 0 }

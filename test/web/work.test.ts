@@ -40,7 +40,7 @@ describe('a plan', () => {
     await page.getByText('1 needs you').waitFor()
     await page.getByRole('link', { name: /^task 3, summarise / }).click()
     const why = page.getByRole('note', { name: 'Why it failed' })
-    expect(await why.textContent()).toContain('the script failed because you asked it to')
+    expect(await why.textContent()).toContain('The script failed because you asked it to')
     expect(await why.textContent()).toContain('What helps: ask for something else')
     await page.getByText(/^task 3 of 6/).waitFor()
     await page.close()

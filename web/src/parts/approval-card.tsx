@@ -92,6 +92,12 @@ export function actOf(tool: string): string {
   return tool === startsPlan ? 'start a plan' : `use ${tool}`
 }
 
+/** The plan that a yes starts; undefined for any other call. */
+export function planStartedBy({ tool, input }: Pick<Approval, 'tool' | 'input'>): number | undefined {
+  const id = tool === startsPlan ? (input as { project_id?: unknown } | null)?.project_id : undefined
+  return typeof id === 'number' ? id : undefined
+}
+
 interface AnswersProps {
   approval: Approval
   isBusy: boolean

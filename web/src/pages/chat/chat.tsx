@@ -48,7 +48,9 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
   const actions = useTurnActions(session, { onFork: setForked, onMark: ({ id }) => marks.toggle(id) })
   const [, navigate] = useLocation()
   const { failure, attempt } = useAttempts()
-  const compare = () => navigate(`/compare/${marks.marked.join('...')}`)
+  const compare = () => {
+    if (marks.marked.length === 2) navigate(`/compare/${marks.marked.join('...')}`)
+  }
   useScrollPlace({ shown, turns: thread.turns, isReady: !thread.isLoading, sent: sent.at(-1)?.itemId })
   useChatKeys({
     shown: thread.turns.find(({ id }) => id === shown) ?? thread.turns.at(-1),

@@ -146,8 +146,8 @@ function Stopped({ reason, unfinished }: NonNullable<PathTurn['stopped']>): Reac
   return (
     <p className={styles['stopped']} role="note" aria-label="Stopped">
       <State name="cancelled" word={withoutBidi(words)} />
-      {unfinished.length === 0 && <span>What its agents reported was not read.</span>}
-      {unfinished.length > 0 && <span>not finished:</span>}
+      {unfinished.length === 0 && <span>· what its agents reported was not read</span>}
+      {unfinished.length > 0 && <span>· not finished:</span>}
       {unfinished.slice(0, maxNamed).map(({ runId, agent }) => (
         <span key={runId}>
           @{agent ?? 'agent'} <Reference to={`run:${runId}`} />
