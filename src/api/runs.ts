@@ -15,8 +15,11 @@ export interface RunApp {
   answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
   /** The newest runs, oldest first; older ones follow `next`. */
   runs(filter?: RunFilter): Promise<ListPage<RunLine>>
-  /** Cancels a run with all runs it started, a `task:` with its run, or a `plan:` with all its tasks. */
-  cancel(reference: string, reason: string): Promise<{ id: string; state: RunState | TaskStatus | PlanStatus }>
+  /**
+   * Cancels a run with all runs it started, a `task:` with its run, or a `plan:` with all its tasks. Without a reason, it
+   * says who did.
+   */
+  cancel(reference: string, reason?: string): Promise<{ id: string; state: RunState | TaskStatus | PlanStatus }>
   /** Runs a run's inputs again, or a failed `task:`. */
   retry(reference: string): Promise<{ runId: string | null }>
   /** Restores the files that a run and its descendants changed. */

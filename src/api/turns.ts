@@ -37,8 +37,11 @@ export interface TurnApp {
   ): Promise<{ session: string; headTurnId: string }>
   /** The path to a session's head or a turn, or all turns. Oldest first. */
   log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>
-  /** The last turns of the path to a session's head or a turn, with their words, oldest first; `next` leads to earlier ones. */
-  turnWindow(folder: string, query: PageOptions & { of?: string }): Promise<ListPage<WindowTurn>>
+  /**
+   * The last turns of the path to a session's head or a turn, with their words, oldest first; `next` leads to earlier ones.
+   * `session` instead of `of` names a session of this folder and of no other: one that has not begun has no turns.
+   */
+  turnWindow(folder: string, query: PageOptions & { of?: string; session?: string }): Promise<ListPage<WindowTurn>>
   /**
    * The newest turns of a folder, or of all, newest first; without a limit 200. `of` names a session of the folder or a turn: only
    * turns of its tree, with all forks.

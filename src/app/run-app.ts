@@ -1,7 +1,7 @@
 import type { RunApp } from '../api/runs.ts'
 import type { Question, SubmitResult } from '../api/views/question.ts'
 import { rankOf } from '../domain/access/authorize.ts'
-import { isOwner } from '../domain/access/principal.ts'
+import { isOwner, ownerText } from '../domain/access/principal.ts'
 import { clientKey } from '../domain/inbox.ts'
 import { isUntrusted } from '../domain/label.ts'
 import type { Model } from '../domain/model.ts'
@@ -70,7 +70,7 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp {
     },
     answer: (folder, itemId, signal) => answer(engine, folder, itemId, signal),
     runs: (filter) => store.read((rows) => listRuns(rows, clock.now(), { ...filter, ...caller.only('run.list') })),
-    cancel: (reference, reason) => cancelByReference(engine, reference, reason),
+    cancel: (reference, reason) => cancelByReference(engine, caller, reference, reason),
     retry: (reference) => retryByReference(engine, reference),
     undo: async (name, options) => undo(engine, (await store.read((rows) => resolveRun(rows, name))).id, options),
     usage: (by, options) =>
@@ -153,19 +153,26 @@ function modelToAsk(engine: AppEngine, requested: string | undefined): Model {
   return engine.model(isUnknown || name === null ? (requested ?? engine.defaultModel) : name)
 }
 
-async function cancelByReference(engine: AppEngine, reference: string, reason: string) {
+async function cancelByReference(engine: AppEngine, caller: Caller, reference: string, reason?: string) {
   const { store } = engine
   const { kind } = parseReference(reference)
   if (kind === 'plan') {
     const plan = await store.read((rows) => resolvePlan(rows, reference))
-    return { id: String(plan.id), state: await cancelPlan(engine, plan, reason) }
+    return { id: String(plan.id), state: await cancelPlan(engine, plan, reason ?? stoppedBy(caller)) }
   }
   if (kind === 'task') {
     const task = await store.read((rows) => resolveTask(rows, reference))
-    return { id: String(task.id), state: await cancelTask(engine, task, reason) }
+    return { id: String(task.id), state: await cancelTask(engine, task, reason ?? stoppedBy(caller)) }
   }
-  const { id, taskId } = await store.read((rows) => resolveRun(rows, reference))
-  return { id, state: await cancel(engine, id, taskId === null ? reason : asUserCancellation(reason)) }
+  const { id, taskId, principal } = await store.read((rows) => resolveRun(rows, reference))
+  const why = reason ?? stoppedBy(caller, principal)
+  return { id, state: await cancel(engine, id, taskId === null ? why : asUserCancellation(why)) }
+}
+
+/** Who stopped something, in the words of the user for whom it was done. */
+function stoppedBy({ text }: Caller, user?: string): string {
+  if (text === user) return 'stopped by you'
+  return `stopped by ${text === ownerText ? 'the owner' : text.replace(/^user:/, '')}`
 }
 
 async function retryByReference(engine: AppEngine, reference: string): Promise<{ runId: string | null }> {

@@ -7,7 +7,7 @@ import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
 import { fork } from '../engine/turns/fork.ts'
 import { contextPath, listPath, listTips, listTree, turnLines } from '../engine/turns/history.ts'
-import { routeToThread } from '../engine/turns/route.ts'
+import { headOf, routeToThread } from '../engine/turns/route.ts'
 import { exportTurns, importTurns } from '../engine/turns/transfer.ts'
 import { pathWindow, treeWindow } from '../engine/turns/windows.ts'
 import { show } from '../engine/views/show.ts'
@@ -70,10 +70,11 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
               ...caller.only('turn.read'),
             }),
       ),
-    async turnWindow(folder, { of = 'main', ...page }) {
-      const found = await store.read(async (rows) =>
-        pathWindow(rows, await routeToThread(rows, of, folder), { ...page, ...caller.only('turn.read') }),
-      )
+    async turnWindow(folder, { of = 'main', session, ...page }) {
+      const found = await store.read(async (rows) => {
+        const end = await (session === undefined ? routeToThread(rows, of, folder) : headOf(rows, session, folder))
+        return end ? pathWindow(rows, end, { ...page, ...caller.only('turn.read') }) : none
+      })
       return isOwner(caller.principal) ? found : { ...found, rows: found.rows.map(withoutPrivateCalls) }
     },
     turnTree: ({ of, ...query } = {}) =>
@@ -106,6 +107,8 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     importTurns: (lines) => importTurns(runtime, lines),
   }
 }
+
+const none: Awaited<ReturnType<TurnApp['turnWindow']>> = { rows: [] }
 
 /** Marks the values of stored secrets in what is shown of memories, notes and narratives. */
 function markKnowledge(shown: Shown, mark: <T>(value: T) => T): Shown {

@@ -59,7 +59,7 @@ export const talkCommands = [
       const { rows } = await app.runs({ folder, requestsOf: session })
       const roots = [...new Set(rows.map(({ rootRunId }) => rootRunId))]
       if (roots.length === 0) return textOutcome('nothing is running')
-      for (const root of roots) await app.cancel(`run:${root}`, 'stopped by /stop')
+      for (const root of roots) await app.cancel(`run:${root}`)
       const names = roots.map((root) => `run:${tail(root)}`).join(', ')
       return textOutcome(
         `stopping ${names}${rows.length > roots.length ? `, ${countNoun(rows.length, 'run')} in all` : ''}`,

@@ -16,6 +16,13 @@ export class HeddleError extends Error {
   }
 }
 
+/** A failure as one text: what went wrong, and in the next sentence what to do. */
+export function withRemedy({ message, remedy }: { message: string; remedy: string }): string {
+  const isCommand = /^(heddle|npm|sudo) /.test(remedy)
+  const sentence = isCommand ? remedy : remedy.replace(/^[a-z]/, (letter) => letter.toUpperCase())
+  return `${message.replace(/\.$/, '')}. ${sentence}`
+}
+
 /** The database failed. Not the caller's fault, and never reported to a model. */
 export class StorageFailure extends HeddleError {}
 

@@ -226,7 +226,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     const [only] = await under.turns(1)
     expect(only?.turn.status).toBe('failed')
     expect(only?.turn.responseMessage.content).toMatch(
-      /Failed: the window of \S+ is full, and 3 summaries in a row did not make enough room\. ask a model with a larger window/,
+      /Failed: the window of \S+ is full, and 3 summaries in a row did not make enough room\. Ask a model with a larger window/,
     )
     expect(model.requests.filter(isSummary).length).toBeLessThan(20)
   })

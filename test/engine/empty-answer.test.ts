@@ -16,7 +16,7 @@ test('a model that answers nothing leaves a failed turn that says so, and only w
   expect(await app.answer('/here', itemId, never)).toMatchObject({
     ok: false,
     status: 'failed',
-    text: 'Failed: the model answered nothing. ask again, or ask another model: -m NAME',
+    text: 'Failed: the model answered nothing. Ask again, or ask another model: -m NAME',
     error: { code: 'nothing_returned', message: 'the model answered nothing' },
     usage,
   })

@@ -181,7 +181,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     const request = await whenEnded(under.engine, itemId, never)
     expect(request?.answer.turn).toMatchObject({
       status: 'failed',
-      responseMessage: { content: 'Failed: nobody answers. try again later' },
+      responseMessage: { content: 'Failed: nobody answers. Try again later' },
     })
     isDown = false
     await retry(under.engine, request?.answer.turn.runId ?? '')

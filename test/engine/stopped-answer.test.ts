@@ -75,7 +75,7 @@ describe.each(databases)('an answer that was stopped in its middle on %s', (data
     await speaking({ fail })
     await under.say('which port?')
     const [placed] = await under.turns(1)
-    expect(placed?.turn.responseMessage.content).toBe(`${spoken}\n\nFailed: it broke off. ask again`)
+    expect(placed?.turn.responseMessage.content).toBe(`${spoken}\n\nFailed: it broke off. Ask again`)
   })
 
   test('costs what was sent and seen, as an estimate, and nothing of what was set aside besides', async () => {

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { tail } from '../../src/domain/id.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
+import { routeToThread } from '../../src/engine/turns/route.ts'
+import { pathWindow } from '../../src/engine/turns/windows.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { gate } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
@@ -25,6 +27,12 @@ describe.each(databases)('a request that a user stops while only its agents work
       const working = others.find(({ agent, state }) => agent === 'researcher' && state === 'running')
       return root?.finishedAt != null && working ? { root } : undefined
     })
+  /** The turns of the session as a chat shows them. */
+  const window = () =>
+    office.engine.store.read(async (rows) => {
+      const turns = await pathWindow(rows, await routeToThread(rows, 'main', office.folder), {})
+      return turns.rows.map(({ response, stopped }) => ({ words: response.content, stopped }))
+    })
   const completed = (count: number) =>
     office.until(async (rows) => (await runsOf(rows, { state: 'completed' })).length === count)
 
@@ -47,6 +55,15 @@ describe.each(databases)('a request that a user stops while only its agents work
       error: { code: 'cancelled', message, remedy: `try again: heddle retry run:${root.id}` },
     })
     expect(answer.turns).toHaveLength(1)
+    expect(await window()).toEqual([
+      {
+        words: 'I asked the researchers.',
+        stopped: {
+          reason: 'stopped by Ctrl-C',
+          unfinished: stopped.map(({ id }) => ({ runId: id, agent: 'researcher' })),
+        },
+      },
+    ])
   })
 
   test('names only the agents that had not ended', async () => {
@@ -95,6 +112,7 @@ describe.each(databases)('a request that a user stops while only its agents work
     await cancel(office.engine, before.runId ?? '', 'too late')
     expect(before.status).toBe('completed')
     expect(await office.heard(item)).toEqual(before)
+    expect((await window()).map(({ stopped }) => stopped)).toEqual([undefined, undefined])
   })
 
   test('is not cancelled if only one of its agents is: the coordinator is told and answers', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { RunFilter } from '../../src/api/views/run.ts'
-import { scriptedModel } from '../../src/testing.ts'
+import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newGateway, type TestGateway } from './gateway.ts'
 
@@ -21,6 +21,7 @@ describe.each(databases)('what the page asks for on %s', (database) => {
         scriptedModel(({ messages }) => {
           const last = messages.at(-1)
           if (last?.role === 'user' && String(last.content).includes('break')) return { fails: 'refused' }
+          if (last?.role === 'user' && String(last.content).includes('hold')) return { gate: gate() }
           if (last?.role === 'user' && String(last.content).includes('look'))
             return { text: 'I look.', calls: [{ name: 'recall', input: { query: 'x'.repeat(3000) } }] }
           return { text: 'an answer' }
@@ -54,6 +55,14 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     // What was added since does not move what was seen.
     await ask('six')
     expect(await door.turnWindow(folder, { of: 'main', limit: 2, after: newest.next ?? '' })).toEqual(middle)
+  })
+
+  test('a session that has not begun has no turns, also while another folder has one of its name', async () => {
+    const { door } = gateway
+    expect(await door.turnWindow(folder, { session: 'alone' })).toEqual({ rows: [] })
+    await ask('one', 'alone')
+    expect((await door.turnWindow(folder, { session: 'alone' })).rows).toHaveLength(1)
+    expect(await door.turnWindow('/elsewhere', { session: 'alone' })).toEqual({ rows: [] })
   })
 
   test('runs that failed, and runs of one agent, are found behind any number of others', async () => {
@@ -136,6 +145,25 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     expect(turn?.toolCalls[0]?.input).toMatch(/^\{"query":"x+…$/)
   })
 
+  test('a run that is stopped without a reason tells its user who stopped it', async () => {
+    const { app, door } = gateway
+    await app.addUser('mia', { folder: '/tmp', role: 'operator' })
+    const mia = app.as(await app.identify((await app.createToken('mia')).token))
+    const stops = [
+      { of: mia, by: door },
+      { of: mia, by: mia },
+      { of: door, by: door },
+    ]
+    const told: (string | undefined)[] = []
+    for (const { of, by } of stops) {
+      const { itemId } = await of.submit('/tmp', { session: 'main', content: 'hold' })
+      const { runId } = await of.answer('/tmp', itemId, AbortSignal.abort())
+      await by.cancel(`run:${runId}`)
+      told.push((await of.answer('/tmp', itemId, never)).error?.message)
+    }
+    expect(told).toEqual(['stopped by the owner', 'stopped by you', 'stopped by you'])
+  })
+
   test('spending comes by day and model', async () => {
     const { door, app } = gateway
     await ask('one')
@@ -154,6 +182,8 @@ describe.each(databases)('what the page asks for on %s', (database) => {
     )
     await expect(eve?.runSteps(runId ?? '')).rejects.toMatchObject({ code: 'not_found' })
     await expect(eve?.turnWindow(folder, { of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
+    expect(await eve?.turnWindow(folder, { session: 'main' })).toEqual({ rows: [] })
+    await expect(eve?.turnWindow(folder, { session: 'owner:main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.turnTree()).toEqual({ rows: [] })
     await expect(eve?.turnTree({ folder, of: 'main' })).rejects.toMatchObject({ code: 'not_found' })
     expect(await eve?.usageByDay(7)).toEqual([])

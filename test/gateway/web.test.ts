@@ -1,22 +1,23 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scriptedModel } from '../../src/testing.ts'
 import { newGateway, type TestGateway } from './gateway.ts'
 import { raw, send, signedIn, webSettings } from './web-client.ts'
 
-const page = mkdtempSync(join(tmpdir(), 'heddle-page-'))
+const checkout = mkdtempSync(join(tmpdir(), 'heddle-page-'))
+const page = join(checkout, 'dist/web')
 let gateway: TestGateway
 let url: string
 let host: string
 let cookie: string
 
 beforeAll(async () => {
-  mkdirSync(join(page, 'assets'))
-  writeFileSync(join(page, 'index.html'), '<!doctype html><p>the page')
+  mkdirSync(join(page, 'assets'), { recursive: true })
+  writeFileSync(join(page, 'index.html'), '<!doctype html><body><p>the page')
   writeFileSync(join(page, 'assets/main-Ab3_-9xZ.js'), 'let a = 1')
   writeFileSync(join(page, 'assets/main-Ab3_-9xZ.js.gz'), gzipSync('let a = 1'))
   gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))], { web: { ...webSettings, pageFolder: page } })
@@ -26,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await gateway.remove()
-  rmSync(page, { recursive: true })
+  rmSync(checkout, { recursive: true })
 })
 
 const post = (path: string, headers: Record<string, string>, body: unknown = {}) =>
@@ -217,6 +218,26 @@ describe('the page', () => {
     expect(html.headers['cache-control']).toBe('no-cache')
     const again = await send(url, '/', { headers: { 'if-none-match': html.headers.etag ?? '' } })
     expect({ status: again.status, text: again.text }).toEqual({ status: 304, text: '' })
+  })
+
+  test('a page that a checkout built before its sources were changed says so, and how to build it', async () => {
+    const source = join(checkout, 'web/src/pages/chat.tsx')
+    const words = 'This page is older than its sources'
+    expect((await send(url, '/')).text).not.toContain(words)
+    mkdirSync(dirname(source), { recursive: true })
+    writeFileSync(source, '')
+    const changeAll = (at: Date) => {
+      for (const path of [source, dirname(source), join(checkout, 'web/src')]) utimesSync(path, at, at)
+    }
+    changeAll(new Date(Date.now() - 60_000))
+    expect((await send(url, '/s/main')).text).not.toContain(words)
+    changeAll(new Date(Date.now() + 60_000))
+    const outdated = await send(url, '/s/main', { headers: { 'accept-encoding': 'gzip' } })
+    expect(outdated.text).toContain(words)
+    expect(outdated.text).toContain('npm run build:web')
+    expect(outdated.text).toContain('<p>the page')
+    expect(outdated.headers['cache-control']).toBe('no-store')
+    rmSync(join(checkout, 'web'), { recursive: true })
   })
 
   test('every answer has the headers that let nothing run, load or be framed', async () => {

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inTurn } from '../setup/long.ts'
+import { untilSo } from '../setup/until.ts'
 import { axeFindings, brokenWords, isTooWide, looks, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
@@ -16,35 +19,65 @@ beforeAll(async () => {
   )
   await heddle.post('/v1/turns/fork', { folder: heddle.folder, turn: 'left', label: 'right' })
   await heddle.append('right', 'and in production?', '8443, behind the proxy')
+  await heddle.heddle('memory', 'add', 'the port is 8443')
+  await heddle.heddle('cron', 'add', '--every', 'weekday at 08:30', '--message', 'summarise src')
+  // A plan that waits for its approval.
+  const plan = { folder: heddle.folder, session: 'plan', content: 'survey and report per part', attended: true }
+  await heddle.post('/v1/inputs', plan)
+  await untilSo(async () => (await heddle.heddle('approvals')).includes('run_project'))
 })
 afterAll(() => heddle.close())
 
+/** The page of each route with something to see, by the path of the route. */
+const pages: Record<string, () => string | Promise<string>> = {
+  '/': () => '/',
+  '/s/:session/:turn?': () => '/s/plan',
+  '/needs/:id?': () => '/needs',
+  '/runs': () => '/runs',
+  '/runs/:id': async () => `/runs/${(await newestTurn()).runId}`,
+  '/plans': () => '/plans',
+  '/plans/:id': () => '/plans/1?view=list',
+  '/tasks/:id': () => '/tasks/1',
+  '/turns': () => '/turns',
+  '/t/:id': async () => `/t/${(await newestTurn()).id}`,
+  '/compare/:pair': () => '/compare/left...right',
+  '/why/*': () => '/why/NOTES.md:1',
+  '/agents': () => '/agents',
+  '/agents/registry': () => '/agents/registry',
+  '/agents/:name': () => '/agents/writer',
+  '/skills/:name?': () => '/skills/coder',
+  '/memory/:id?': () => '/memory/1',
+  '/cron': () => '/cron',
+  '/usage': () => '/usage',
+  '/doctor': () => '/doctor',
+  '/welcome': () => '/welcome',
+  'any other address': () => '/nowhere',
+}
+
+async function newestTurn(): Promise<{ id: string; runId: string }> {
+  return JSON.parse(await heddle.heddle('show', '--json', 'main')) as { id: string; runId: string }
+}
+
 describe('every page', () => {
-  const pages = [
-    '/',
-    '/s/main',
-    '/turns',
-    '/compare/left...right',
-    '/why/NOTES.md:1',
-    '/usage',
-    '/agents/writer',
-    '/skills/coder',
-    '/doctor',
-    '/welcome',
-    '/nowhere',
-  ]
-  const places = inTurn(pages, 3)
+  // Four a day: in a week each route has its turn, before the next look begins.
+  const shown = inTurn(Object.keys(pages), 4)
+
+  test('has its place in this list', () => {
+    const table = readFileSync(join(import.meta.dirname, '../../web/src/app/routes.ts'), 'utf8')
+    const routes = [...table.matchAll(/path: '([^']+)'/g)].map(([, path]) => path)
+    expect(Object.keys(pages)).toEqual([...routes, 'any other address'])
+  })
 
   test.each(looks)('is accessible in %s at %i px', async (theme, width) => {
     const page = await heddle.open('/', { theme, width, ...(width < 760 && { height: 844 }) })
     const found: Record<string, unknown> = {}
-    for (const path of places) {
-      await page.goto(`${heddle.url}${path}`)
+    for (const route of shown) {
+      await page.goto(`${heddle.url}${await pages[route]?.()}`)
       await page.locator('main h1').waitFor()
       await page.getByText('Loading…').waitFor({ state: 'detached' })
-      found[path] = { axe: await axeFindings(page), isTooWide: await isTooWide(page), broken: await brokenWords(page) }
+      found[route] = { axe: await axeFindings(page), isTooWide: await isTooWide(page), broken: await brokenWords(page) }
     }
-    expect(found).toEqual(Object.fromEntries(places.map((path) => [path, { axe: [], isTooWide: false, broken: [] }])))
+    expect(found).toEqual(Object.fromEntries(shown.map((route) => [route, { axe: [], isTooWide: false, broken: [] }])))
     await page.close()
   })
 

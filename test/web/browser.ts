@@ -16,6 +16,7 @@ export const looks = inTurn(
     ['light', 1440],
     ['dark', 1440],
     ['light', 390],
+    ['dark', 390],
   ] as const,
   1,
   Math.floor(today / 7),

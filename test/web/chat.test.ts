@@ -34,7 +34,7 @@ describe('a chat', () => {
     await page.close()
   })
 
-  test('refuses an answer for something else than what was shown, and stops what only an agent is at with a button', async () => {
+  test('refuses an answer for something else than what was shown, and stops what only an agent is at with a button, and says so', async () => {
     const page = await heddle.open('/s/refused')
     await page.route('**/v1/approvals/*', (route) => {
       const sent = route.request().postDataJSON() as { hash: string }
@@ -49,7 +49,28 @@ describe('a chat', () => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await page.getByRole('article', { name: /^Approval/ }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' })
+    // No turn follows that could say so; it is told under the last one, also after a reload.
+    const note = page.getByRole('note', { name: 'Stopped' })
+    expect(await note.textContent()).toMatch(/^stopped by you.*not finished:.*@writer run:\w{6}$/)
+    await page.reload()
+    await note.waitFor()
     await page.close()
+  })
+
+  test('begins empty and without a refused request, also while another folder has a session of its name', async () => {
+    await heddle.append('fresh', 'hello', 'said in the other folder')
+    const context = await heddle.context()
+    await context.addInitScript((folder) => sessionStorage.setItem('heddle.folder', folder), `${heddle.folder}/src`)
+    const page = await context.newPage()
+    const refused: string[] = []
+    page.on('response', (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
+    await page.goto(`${heddle.url}/s/fresh`)
+    await page.getByText('Nothing was said here yet').waitFor()
+    await send(page, 'what can you do?')
+    await page.getByRole('article', { name: 'Turn 1' }).waitFor()
+    expect(await page.getByText('said in the other folder').count()).toBe(0)
+    expect(refused).toEqual([])
+    await context.close()
   })
 
   test('keeps what is typed over a reload and a look at another page', async () => {
@@ -75,6 +96,14 @@ describe('a chat', () => {
     await page.close()
   })
 
+  test('has on a phone the way to compare two marked turns in view', async () => {
+    const page = await heddle.open('/s/main', { width: 390, height: 844 })
+    await page.getByRole('button', { name: 'Turns', exact: true }).click()
+    const hint = await page.getByText(/^Each turn has a menu/).boundingBox()
+    expect((hint?.y ?? 0) + (hint?.height ?? Number.NaN)).toBeLessThanOrEqual(844)
+    await page.close()
+  })
+
   test('opens at the turn of its address', async () => {
     const log = JSON.parse(await heddle.heddle('log', '--json')) as { turns: { id: string }[] }
     const page = await heddle.open(`/s/main/${log.turns[0]?.id}`)
@@ -85,12 +114,15 @@ describe('a chat', () => {
   test('takes who sends a message to it, and lets no header lie above a dialog', async () => {
     const page = await heddle.open('/s/main')
     await page.getByText(/plan:1: 6 completed/).waitFor()
-    await page.mouse.wheel(0, -5000)
-    await page.waitForFunction(() => window.scrollY === 0)
+    const isAtEnd = () => window.scrollY > 0 && window.scrollY + innerHeight > document.body.scrollHeight - 20
+    await page.waitForFunction(isAtEnd)
+    const scrollUp = async () => {
+      await page.mouse.wheel(0, -5000)
+      return page.evaluate(() => window.scrollY)
+    }
+    await expect.poll(scrollUp, { timeout: 20_000 }).toBe(0)
     await send(page, 'what can you do?')
-    await page.waitForFunction(
-      () => window.scrollY > 0 && window.scrollY + innerHeight > document.body.scrollHeight - 20,
-    )
+    await page.waitForFunction(isAtEnd)
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').waitFor()
     const { x, y } = (await page.locator('main header').first().boundingBox()) ?? { x: 0, y: 0 }

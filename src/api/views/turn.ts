@@ -53,6 +53,8 @@ export interface TreeTurn extends TurnLine {
 /** A turn of a path with its words. Long inputs and outputs of its calls are cut; the view of the turn has them whole. */
 export interface WindowTurn extends Omit<TurnView, DetailOfTurn> {
   agent: string | null
+  /** A user stopped its request after it, while only agents worked: why, and which of them did not finish. */
+  stopped?: { reason: string; unfinished: { runId: string; agent: string | null }[] }
 }
 
 type DetailOfTurn = 'kind' | 'thinkingConfig' | 'settings' | 'promptHash' | 'thread' | keyof RecalledByTurn

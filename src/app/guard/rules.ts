@@ -127,9 +127,10 @@ export const rules: RulesOf<App> = {
   },
   turnWindow: {
     action: 'turn.read',
-    async args(checks, folder, query) {
+    async args(checks, folder, { of, session, ...page }) {
       const at = await checks.folder(folder)
-      return [at, { ...query, of: await checks.named(query.of ?? 'main', at) }]
+      if (session !== undefined) return [at, { ...page, session: await checks.session(session, at) }]
+      return [at, { ...page, of: await checks.named(of ?? 'main', at) }]
     },
   },
   turnTree: {

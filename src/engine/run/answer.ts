@@ -3,12 +3,13 @@ import { tail } from '../../domain/id.ts'
 import { outcomeWord, type Run, type RunError } from '../../domain/run.ts'
 import { spendingOf } from '../../domain/spending.ts'
 import { findItem } from '../../store/rows/inbox.ts'
-import { findRun, runsOf } from '../../store/rows/runs.ts'
+import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
+import { stoppedRequest } from '../turns/stopped-request.ts'
 import { type BlockedRequest, type Request, whenEndedOrBlocked } from './request.ts'
 import { waitingBehind } from './submit.ts'
 
@@ -116,14 +117,13 @@ async function outcomeOf(
  * Why a request was cancelled, with the agents that were stopped; undefined if it was not. Only for the input that started
  * the request: later messages to one of its agents are answered by their own turn.
  */
-async function stoppedError(rows: Reading, { id, rootRunId, cancelReason }: Run): Promise<RunError | undefined> {
-  if (id !== rootRunId || cancelReason === null) return undefined
-  const others = (await runsOf(rows, { rootRunId })).filter((run) => run.id !== id)
-  // A cancel that came too late: the run completed, and there was nothing else to stop.
-  if (others.length === 0) return undefined
-  const stopped = others.flatMap((run) => (run.state === 'cancelled' ? `@${run.agent} (run:${tail(run.id)})` : []))
-  const more = stopped.length > maxNamed ? `, and ${stopped.length - maxNamed} more` : ''
+async function stoppedError(rows: Reading, run: Run): Promise<RunError | undefined> {
+  const { id, rootRunId } = run
+  const stopped = id === rootRunId ? await stoppedRequest(rows, run) : undefined
+  if (!stopped) return undefined
+  const names = stopped.unfinished.map((each) => `@${each.agent} (run:${tail(each.id)})`)
+  const more = names.length > maxNamed ? `, and ${names.length - maxNamed} more` : ''
   const what =
-    stopped.length > 0 ? `not finished: ${stopped.slice(0, maxNamed).join(', ')}${more}` : 'results not processed'
-  return { code: 'cancelled', message: `${cancelReason}; ${what}`, remedy: `try again: heddle retry run:${id}` }
+    names.length > 0 ? `not finished: ${names.slice(0, maxNamed).join(', ')}${more}` : 'results not processed'
+  return { code: 'cancelled', message: `${stopped.reason}; ${what}`, remedy: `try again: heddle retry run:${id}` }
 }

@@ -1,4 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
+import { withRemedy } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { pointersIn } from '../../domain/pointer.ts'
@@ -131,10 +132,11 @@ async function taskText({ tx, run: { parentRunId, toolCallId }, items }: Deliver
 function describeEnding({ state, text, error, said = '' }: Ending): { output: string; summary?: string } {
   if (state === 'completed') return { output: text }
   const why = `${outcomeWord[state]}: ${error?.message ?? 'the reason is unknown'}`
-  if (said === '') return { output: error ? `${why}. ${error.remedy}` : why, summary: why }
+  const whole = error ? withRemedy({ message: why, remedy: error.remedy }) : why
+  if (said === '') return { output: whole, summary: why }
   const quotation = said.replace(/^/gm, '> ')
   return {
-    output: `${why}${error ? `. ${error.remedy}` : ''}\n\nIts output before that:\n${quotation}`,
+    output: `${whole}\n\nIts output before that:\n${quotation}`,
     summary: `${why}. It last said: "${preview(said, maxQuotation)}"`,
   }
 }

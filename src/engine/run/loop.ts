@@ -1,4 +1,4 @@
-import { HeddleError, StorageFailure } from '../../domain/errors.ts'
+import { HeddleError, StorageFailure, withRemedy } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import type { RequestedCall } from '../../domain/model.ts'
 import { type Ending, outcomeWord, type Step } from '../../domain/run.ts'
@@ -241,7 +241,7 @@ function failedEnding(run: ActiveRun, error: unknown): Ending {
   const answer = partialAnswer(run)
   return {
     state: 'failed',
-    text: [...answer, `Failed: ${message}${message.endsWith('.') ? '' : '.'} ${remedy}`].join('\n\n'),
+    text: [...answer, `Failed: ${withRemedy({ message, remedy })}`].join('\n\n'),
     error: { code: isExpected ? error.code : 'bug', message, remedy },
     said: answer.join('\n\n'),
   }

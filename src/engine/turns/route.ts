@@ -33,6 +33,12 @@ export async function routeToThread(rows: Reading, text: string, folder: string)
   }
 }
 
+/** The last turn of the session with this label in this folder; undefined if it has not begun. */
+export async function headOf(rows: Reading, label: string, folder: string): Promise<Thread | undefined> {
+  const [session] = await findSessions(rows, { label: label.normalize('NFC'), folder })
+  return session?.headTurnId ? findThread(rows, session.headTurnId) : undefined
+}
+
 /** The session with this label in this folder, else the only one with that label anywhere. */
 export async function resolveSession(rows: Reading, text: string, folder: string): Promise<Session> {
   const { kind, id } = parseReference(text)

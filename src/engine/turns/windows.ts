@@ -4,16 +4,17 @@ import type { Step } from '../../domain/run.ts'
 import type { PlacedTurn, Thread, ToolCall } from '../../domain/turn.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import {
-  agentsOfRuns,
   type BranchTurn,
   labelsAtHeads,
   newestOfTree,
   newestTurns,
+  runFactsOfTurns,
 } from '../../store/rows/lists/turns-in-order.ts'
 import { toolCallsOf } from '../../store/rows/steps.ts'
 import { readPath, readStepsOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
 import { preview, turnLines } from './history.ts'
+import { stoppedRequest } from './stopped-request.ts'
 
 const defaultPath = 50
 const defaultTree = 200
@@ -30,21 +31,47 @@ export async function pathWindow(
   const first = Math.max(1, last - checkLimit(limit) + 1)
   const path = (await readPath(rows, end, first)).filter(({ thread }) => thread.depth <= last)
   const steps = await readStepsOnPath(rows, end, first)
-  const [sessions, agents] = await Promise.all([
+  const [sessions, runs] = await Promise.all([
     labelsAtHeads(rows, idsOf(path), filter),
-    agentsOfRuns(
+    runFactsOfTurns(
       rows,
       path.map(({ turn }) => turn.runId),
     ),
   ])
+  const stops = await stopsAfter(rows, path, runs)
   return {
-    rows: path.map((placed) => ({
-      ...viewWindowTurn(placed, steps.get(placed.turn.runId) ?? []),
-      agent: agents.get(placed.turn.runId) ?? null,
-      sessions: sessions.get(placed.turn.id) ?? [],
-    })),
+    rows: path.map((placed) => {
+      const stopped = stops.get(placed.turn.id)
+      return {
+        ...viewWindowTurn(placed, steps.get(placed.turn.runId) ?? []),
+        agent: runs.get(placed.turn.runId)?.agent ?? null,
+        sessions: sessions.get(placed.turn.id) ?? [],
+        ...(stopped && { stopped }),
+      }
+    }),
     ...(first > 1 && { next: cursorFrom([first, 'path']) }),
   }
+}
+
+/** Requests that a user stopped while only their agents worked, by the last turn of each: no turn of its own says so. */
+async function stopsAfter(
+  rows: Reading,
+  path: readonly PlacedTurn[],
+  runs: Awaited<ReturnType<typeof runFactsOfTurns>>,
+): Promise<Map<string, NonNullable<WindowTurn['stopped']>>> {
+  const lastTurns = new Map(path.map(({ turn }) => [runs.get(turn.runId)?.rootRunId, turn]))
+  const stops = new Map<string, NonNullable<WindowTurn['stopped']>>()
+  for (const [id, turn] of lastTurns) {
+    const cancelReason = runs.get(turn.runId)?.stopReason ?? null
+    if (id === undefined || cancelReason === null || turn.status === 'cancelled') continue
+    const stopped = await stoppedRequest(rows, { id, cancelReason })
+    if (stopped)
+      stops.set(turn.id, {
+        reason: stopped.reason,
+        unfinished: stopped.unfinished.map(({ id: runId, agent }) => ({ runId, agent })),
+      })
+  }
+  return stops
 }
 
 /**
@@ -71,7 +98,10 @@ function branchFacts({ turn, branch, agent }: BranchTurn): Omit<TreeTurn, keyof 
   return { branch, agent, answer: preview(turn.responseMessage.content), costUsd: costUsd + estimatedUsd }
 }
 
-function viewWindowTurn({ turn, thread }: PlacedTurn, steps: Step[]): Omit<WindowTurn, 'sessions' | 'agent'> {
+function viewWindowTurn(
+  { turn, thread }: PlacedTurn,
+  steps: Step[],
+): Omit<WindowTurn, 'sessions' | 'agent' | 'stopped'> {
   return {
     id: turn.id,
     parentId: turn.parentTurnId,

@@ -26,7 +26,7 @@ const question = z.strictObject({
   dedupeKey: z.string().min(1).max(200).exactOptional(),
   outerRef: z.string().min(1).max(maxOuterRef).exactOptional(),
 })
-const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
+const reason = z.strictObject({ reason: z.string().max(1000).exactOptional() })
 
 export const runRoutes: RoutesOf<RunApp> = {
   submit: [

@@ -55,7 +55,7 @@ export const turnRoutes: RoutesOf<TurnApp> = {
     get('turnWindow', {
       path: '/v1/turns/window',
       summary: 'The last turns of a path with their words, oldest first; `next` leads to earlier ones.',
-      input: z.strictObject({ folder, of: reference.exactOptional(), ...page }),
+      input: z.strictObject({ folder, of: reference.exactOptional(), session: reference.exactOptional(), ...page }),
       answer: { rows: 'turns' },
       call: (app, { folder, id: _, ...query }) => app.turnWindow(folder, query),
       fields: (folder, query) => ({ folder, ...query }),

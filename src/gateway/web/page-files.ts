@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { packageRoot } from '../../package-root.ts'
@@ -29,8 +29,12 @@ const encodings = [
 const fileForm = /^\/(?:assets\/)?[A-Za-z0-9_][A-Za-z0-9_.-]*$/
 const hashedForm = /^\/assets\/.+-[A-Za-z0-9_-]{8}\.[a-z0-9]+$/
 
+/** Said above a page that a checkout has built before its sources were changed last. */
+const outdated = `<body>
+    <aside class="outdated">This page is older than its sources in <code>web/</code>. In the checkout of heddle, run <code>npm run build:web</code>, then reload.</aside>`
+
 const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>heddle</title>
-<h1>The page is not built yet</h1><p>In the checkout of heddle, run <code>npm run build</code>, then reload.</p></html>
+<h1>The page is not built yet</h1><p>In the checkout of heddle, run <code>npm run build:web</code>, then reload.</p></html>
 `
 
 /** Sends a file of the built page or, for every other path, the page itself, which knows its own addresses. */
@@ -45,6 +49,12 @@ export async function sendPage(
   if (!sent) {
     response.setHeader('content-type', 'text/html; charset=utf-8')
     return send(response, 503, notBuilt)
+  }
+  if (sent.path === '/index.html' && (await isOutdated(folder))) {
+    const page = await readFile(join(folder, sent.path), 'utf8')
+    response.setHeader('content-type', sent.headers['content-type'])
+    response.setHeader('cache-control', 'no-store')
+    return send(response, 200, page.replace('<body>', outdated))
   }
   for (const [name, value] of Object.entries(sent.headers)) response.setHeader(name, value)
   if (headers['if-none-match'] === sent.headers.etag) return send(response, 304, '')
@@ -61,6 +71,7 @@ async function openedFile(folder: string, path: string, headers: IncomingMessage
     const found = ending === '' ? plain : await facts(join(folder, `${path}${ending}`))
     if (!found) continue
     return {
+      path,
       file: join(folder, `${path}${ending}`),
       size: found.size,
       headers: {
@@ -73,6 +84,17 @@ async function openedFile(folder: string, path: string, headers: IncomingMessage
     }
   }
   return undefined
+}
+
+/** Whether the sources of a page, which only a checkout has, were changed after it was built. */
+async function isOutdated(folder: string): Promise<boolean> {
+  const sources = join(folder, '../../web')
+  const names = await readdir(join(sources, 'src'), { recursive: true }).catch(() => undefined)
+  if (!names) return false
+  const files = ['index.html', 'vite.config.ts', 'public', 'src', ...names.map((name) => join('src', name))]
+  const found = await Promise.all(files.map((name) => stat(join(sources, name)).catch(() => undefined)))
+  const built = await stat(join(folder, 'index.html'))
+  return found.some((source) => source !== undefined && source.mtimeMs > built.mtimeMs)
 }
 
 async function facts(file: string) {

@@ -76,6 +76,7 @@ export function connect(file: string, durability: 'full' | 'normal'): SqliteConn
     connection.script(`PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'};
       PRAGMA foreign_keys = ON;
+      PRAGMA secure_delete = FAST;
       PRAGMA journal_size_limit = 67108864;`)
     return connection
   } catch (error) {

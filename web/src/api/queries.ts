@@ -3,7 +3,19 @@ import { useFolder } from './folder.ts'
 import { lastVisit } from './last-visit.ts'
 import { get } from './request.ts'
 import { toServerTime } from './server-time.ts'
-import type { Approval, ChatCommand, Plan, PlanLine, Run, RunLine, RunSteps, Session, Status } from './wire.ts'
+import type {
+  AgentLine,
+  Approval,
+  ChatCommand,
+  Plan,
+  PlanLine,
+  Run,
+  RunLine,
+  RunSteps,
+  Session,
+  Status,
+  Turn,
+} from './wire.ts'
 
 // Keys begin with the noun that events name: live/refresh.ts marks them as stale.
 
@@ -81,6 +93,24 @@ function stepsQuery(id: string) {
   return queryOptions({
     queryKey: ['steps', id],
     queryFn: ({ signal }) => get<RunSteps>(`/v1/runs/${encodeURIComponent(id)}/steps`, {}, signal),
+  })
+}
+
+/** All of a turn, by its id or the end of it; a turn never changes. */
+export function turnQuery(folder: string, id: string) {
+  return queryOptions({
+    queryKey: ['turn', id],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: ({ signal }) => get<Turn>('/v1/show', { folder, reference: `turn:${id}` }, signal),
+  })
+}
+
+/** Agents that can be given work in this folder. */
+export function useAgents(): UseQueryResult<AgentLine[]> {
+  const folder = useFolder()
+  return useQuery({
+    queryKey: ['agents', folder],
+    queryFn: async ({ signal }) => (await get<{ agents: AgentLine[] }>('/v1/agents', { folder }, signal)).agents,
   })
 }
 

@@ -1,7 +1,8 @@
+import { asSentence } from '../text/format.ts'
 import { noteServerTime } from './server-time.ts'
 import type { Refusal } from './wire.ts'
 
-/** A refused request: what went wrong and what to do about it. */
+/** A refused request: what went wrong and what to do about it, a sentence each. */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   readonly status: number
@@ -15,10 +16,10 @@ export class RequestError extends Error {
   readonly newest: unknown
 
   constructor(status: number, { code, message, remedy, retry }: Refusal['error'], newest?: unknown) {
-    super(message)
+    super(asSentence(message))
     this.status = status
     this.code = code
-    this.remedy = remedy
+    this.remedy = asSentence(remedy)
     this.canRetry = retry === 'later'
     this.newest = newest
   }

@@ -89,7 +89,7 @@ function NavLinks({ entries: shown, onGo }: { entries: NavEntry[]; onGo?: () => 
   const count = data?.needsYou.length ?? 0
   return (
     <ul className={styles['links']}>
-      {shown.map(({ label, href, isTab: _ }) => (
+      {shown.map(({ label, href }) => (
         <li key={href}>
           <Link
             href={href}

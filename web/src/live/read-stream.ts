@@ -14,16 +14,15 @@ interface StreamListener {
 const firstPause = 300
 const longestPause = 5000
 
-/** Reads the stream of events from the listener's cursor on, and reconnects until the returned function is called. */
-export function readStream(cursor: () => string | null, listener: StreamListener): () => void {
+/** Reads the stream of events from the listener's cursor on, and reconnects as long as the page is open. */
+export function readStream(cursor: () => string | null, listener: StreamListener): void {
   let source: EventSource | undefined
-  let timer: number | undefined
   let pause = firstPause
 
   const reopen = (after: number) => {
     source?.close()
     source = undefined
-    timer = window.setTimeout(open, after)
+    window.setTimeout(open, after)
   }
   const open = () => {
     const after = cursor()
@@ -47,8 +46,4 @@ export function readStream(cursor: () => string | null, listener: StreamListener
     }
   }
   open()
-  return () => {
-    window.clearTimeout(timer)
-    source?.close()
-  }
 }

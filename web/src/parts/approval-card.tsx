@@ -92,6 +92,12 @@ export function actOf(tool: string): string {
   return tool === startsPlan ? 'start a plan' : `use ${tool}`
 }
 
+/** The plan that a yes starts; undefined for any other call. */
+export function planStartedBy({ tool, input }: Pick<Approval, 'tool' | 'input'>): number | undefined {
+  const id = tool === startsPlan ? (input as { project_id?: unknown } | null)?.project_id : undefined
+  return typeof id === 'number' ? id : undefined
+}
+
 interface AnswersProps {
   approval: Approval
   isBusy: boolean
@@ -165,7 +171,7 @@ function Refused({ error }: { error: Error }): ReactNode {
   const remedy = error instanceof RequestError ? error.remedy : ''
   return (
     <p role="alert" className={styles['warning']}>
-      Nothing was sent on: {withoutBidi(error.message)}. {withoutBidi(remedy)}
+      Nothing was sent on. {withoutBidi(error.message)}. {withoutBidi(remedy)}
     </p>
   )
 }

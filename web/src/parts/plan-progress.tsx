@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import { useApprovals } from '../api/queries.ts'
-import type { Approval, PlanLine } from '../api/wire.ts'
+import type { PlanLine } from '../api/wire.ts'
 import { countOf } from '../text/format.ts'
+import { planStartedBy } from './approval-card.tsx'
 import styles from './plan-progress.module.css'
 import { State, stateOf } from './state.tsx'
 
@@ -12,7 +13,7 @@ interface PlanProgressProps {
 /** How far a plan is: a block for each task, and words. */
 export function PlanProgress({ plan: { id, counts, status, needsYou } }: PlanProgressProps): ReactNode {
   const { data: approvals } = useApprovals()
-  const isAsked = approvals?.some((approval) => startedBy(approval) === id)
+  const isAsked = approvals?.some((approval) => planStartedBy(approval) === id)
   const all = Object.entries(counts).flatMap(([name, count]) => Array.from({ length: count }, () => name))
   const done = counts.completed ?? 0
   const problems = [
@@ -38,11 +39,6 @@ export function PlanProgress({ plan: { id, counts, status, needsYou } }: PlanPro
       />
     </span>
   )
-}
-
-/** The plan that a yes starts. */
-function startedBy({ tool, input }: Approval): unknown {
-  return tool === 'run_project' ? (input as { project_id?: unknown } | null)?.project_id : undefined
 }
 
 const order = ['completed', 'skipped', 'cancelled', 'running', 'failed', 'blocked', 'pending']

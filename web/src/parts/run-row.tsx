@@ -35,7 +35,7 @@ export function RunRow({ run, depth, isShown = false }: RunRowProps): ReactNode 
           {withoutBidi(wordsOf(run))}
         </span>
         {note !== '' && needed === undefined && (
-          <span className={styles[isLive ? 'doing' : 'failed']}>{withoutBidi(note)}</span>
+          <span className={styles[isLive || run.state === 'cancelled' ? 'doing' : 'failed']}>{withoutBidi(note)}</span>
         )}
       </span>
       <span className={styles['waits']}>

@@ -63,6 +63,12 @@ export function formatAgo(at: string | number, now: number): string {
   return seconds < 5 ? 'just now' : `${formatDuration(Math.max(10, Math.round(seconds / 5) * 5))} ago`
 }
 
+/** A text that begins a sentence. References, file names and commands keep their letters. */
+export function asSentence(text: string): string {
+  const isPlain = /^[a-z]+(?=[ ,]|: |$)/.test(text) && !/^(heddle|npm|sudo) /.test(text)
+  return isPlain ? text.replace(/^[a-z]/, (letter) => letter.toUpperCase()) : text
+}
+
 /** The last six characters name an id. */
 export function shortId(id: string): string {
   return id.slice(-6)

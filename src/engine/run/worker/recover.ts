@@ -1,3 +1,4 @@
+import { withRemedy } from '../../../domain/errors.ts'
 import { isUntrusted, joinLabels, type Label } from '../../../domain/label.ts'
 import type { Ending, Run } from '../../../domain/run.ts'
 import type { Session } from '../../../domain/session.ts'
@@ -195,5 +196,5 @@ function quarantine(run: Run, crashes: number): Ending {
     message: `${crashes} processes in a row crashed on this run`,
     remedy: `look at what it does: heddle show run:${run.id}; retry it when that is fixed: heddle retry run:${run.id}`,
   }
-  return { state: 'failed', text: `Failed: ${error.message}. ${error.remedy}`, error }
+  return { state: 'failed', text: `Failed: ${withRemedy(error)}`, error }
 }

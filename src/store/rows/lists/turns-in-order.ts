@@ -82,15 +82,24 @@ function branchTurnsFrom(found: object[]): BranchTurn[] {
   return all.map(({ branch, agent, ...row }) => ({ ...placedFrom(row), branch, agent }))
 }
 
-/** Agents of these runs; those without one are left out. */
-export async function agentsOfRuns(rows: Reading, ids: readonly string[]): Promise<Map<string, string>> {
+/** What the runs of turns say of them. */
+interface RunOfTurn {
+  agent: string | null
+  /** First run of its request. */
+  rootRunId: string
+  /** Why the request was stopped. */
+  stopReason: string | null
+}
+
+/** These runs, by their ids. */
+export async function runFactsOfTurns(rows: Reading, ids: readonly string[]): Promise<Map<string, RunOfTurn>> {
   if (ids.length === 0) return new Map()
   const query = rows.build
     .selectFrom('runs')
-    .select(['id', 'agent'])
-    .where('id', 'in', ids)
-    .where('agent', 'is not', null)
-  return new Map((await rows.all(query)).map(({ id, agent }) => [id, agent ?? '']))
+    .innerJoin('runs as root', 'root.id', 'runs.root_run_id')
+    .select(['runs.id', 'runs.agent', 'root.id as rootRunId', 'root.cancel_reason as stopReason'])
+    .where('runs.id', 'in', ids)
+  return new Map((await rows.all(query)).map(({ id, ...run }) => [id, run]))
 }
 
 /** Labels of the sessions whose heads are among these turns, as far as the reader may know of them. */

@@ -13,7 +13,7 @@ import { Page, Section } from '../../parts/page.tsx'
 import { useRowKeys } from '../../parts/row-keys.ts'
 import { RunRow } from '../../parts/run-row.tsx'
 import { State } from '../../parts/state.tsx'
-import { countOf, shortPath } from '../../text/format.ts'
+import { asSentence, countOf, shortPath } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './agents.module.css'
@@ -57,7 +57,7 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
       {error && (
         <div className={styles['gone']} role="note">
           <p>It cannot be given work: {withoutBidi(error.message)}.</p>
-          <p>{withoutBidi(error.remedy)}</p>
+          <p>{withoutBidi(asSentence(error.remedy))}</p>
         </div>
       )}
       <Facts>

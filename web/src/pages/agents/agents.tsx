@@ -3,12 +3,14 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { hasRank, useMe } from '../../api/me.ts'
+import { useAgents } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
-import type { AgentLine, Pins, Profile, Registry } from '../../api/wire.ts'
+import type { Pins, Profile, Registry } from '../../api/wire.ts'
 import { buttonLook } from '../../parts/button.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { rowMark, useRowKeys } from '../../parts/row-keys.ts'
+import { asSentence } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './agents.module.css'
 
@@ -17,10 +19,7 @@ export default function Agents(): ReactNode {
   const folder = useFolder()
   const me = useMe()
   useRowKeys()
-  const agents = useQuery({
-    queryKey: ['agents', folder],
-    queryFn: ({ signal }) => get<{ agents: AgentLine[] }>('/v1/agents', { folder }, signal),
-  })
+  const agents = useAgents()
   const registry = useQuery({
     queryKey: ['agents', 'registry'],
     queryFn: ({ signal }) => get<Registry>('/v1/agents/registry', {}, signal),
@@ -46,9 +45,14 @@ export default function Agents(): ReactNode {
     >
       {agents.isPending && <Loading />}
       {agents.error && <Failure error={agents.error} onRetry={() => agents.refetch()} />}
-      {agents.data?.agents.length === 0 && <EmptyState title="No agents">Make one: heddle agents new</EmptyState>}
+      {agents.data?.length === 0 && (
+        <EmptyState title="No agents">
+          <p>Copy this into a terminal:</p>
+          <pre>heddle agents new release-notes</pre>
+        </EmptyState>
+      )}
       <ul className={styles['agents']}>
-        {agents.data?.agents.map(({ name, description, tags }) => {
+        {agents.data?.map(({ name, description, tags }) => {
           const entry = entries.get(name)
           const profile = entry && byId.get(entry.profileId)
           return (
@@ -85,11 +89,14 @@ export default function Agents(): ReactNode {
 
 const builtIn = new Set(['coordinator', 'general'])
 
+/** Of a profile itself, not what it fixes. */
+const ownFields = new Set(['id', 'version', 'updatedAt', 'updatedBy'])
+
 /** What a profile fixes, in words. */
-function profileWords({ id: _, version: __, updatedAt: ___, updatedBy: ____, ...value }: Profile): string {
-  const fixed = Object.entries(value).flatMap(([name, setting]) => {
+function profileWords(profile: Profile): string {
+  const fixed = Object.entries(profile).flatMap(([name, setting]) => {
     const text = JSON.stringify(setting)
-    return text === undefined || text === '{}' || text === '[]' ? [] : [`${name} ${text}`]
+    return ownFields.has(name) || text === undefined || text === '{}' || text === '[]' ? [] : [`${name} ${text}`]
   })
   return fixed.length === 0 ? 'default model and tools' : withoutBidi(fixed.join(', '))
 }
@@ -103,7 +110,7 @@ function EffectivePins({ folder }: { folder: string }): ReactNode {
   if (!data) return null
   return (
     <Section title="Pinned in this folder">
-      <p className="small">{withoutBidi(data.why)}</p>
+      <p className="small">{asSentence(withoutBidi(data.why))}</p>
       {data.pins.map(({ scope, id, profileId, agentId, effective, why }) => (
         <p key={`${scope}-${id}`} className="small">
           <span className="mono">{withoutBidi(agentId ?? profileId)}</span> for {scope} {withoutBidi(id)}:{' '}

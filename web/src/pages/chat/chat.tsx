@@ -48,7 +48,9 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
   const actions = useTurnActions(session, { onFork: setForked, onMark: ({ id }) => marks.toggle(id) })
   const [, navigate] = useLocation()
   const { failure, attempt } = useAttempts()
-  const compare = () => navigate(`/compare/${marks.marked.join('...')}`)
+  const compare = () => {
+    if (marks.marked.length === 2) navigate(`/compare/${marks.marked.join('...')}`)
+  }
   useScrollPlace({ shown, turns: thread.turns, isReady: !thread.isLoading, sent: sent.at(-1)?.itemId })
   useChatKeys({
     shown: thread.turns.find(({ id }) => id === shown) ?? thread.turns.at(-1),
@@ -195,7 +197,7 @@ function useAnsweredRun(own: RunLine | undefined, turns: readonly PathTurn[]): R
 
 /** Stops everything that is under way for a session, as `/stop` does. */
 function stop({ requests }: LiveWork): Promise<unknown> {
-  return Promise.all(requests.map((root) => post(`/v1/runs/${root}/cancel`, { reason: 'stopped by you' })))
+  return Promise.all(requests.map((root) => post(`/v1/runs/${root}/cancel`)))
 }
 
 /** Shows why something failed that has no place of its own for it, until the next attempt. */

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useFolder } from '../../api/folder.ts'
-import { get, RequestError } from '../../api/request.ts'
+import { get } from '../../api/request.ts'
 import type { PathTurn } from '../../api/wire.ts'
 
 /** Turns that are read at once. */
@@ -24,12 +24,13 @@ interface Thread {
 }
 
 /** The last turns on the path to a session's head, and those back to the wanted one; none for a session that has not begun. */
-export function useThread(of: string, wanted: string | undefined): Thread {
+export function useThread(session: string, wanted: string | undefined): Thread {
   const folder = useFolder()
   const { data, isPending, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    queryKey: ['turns', folder, of],
+    queryKey: ['turns', folder, session],
     initialPageParam: '',
-    queryFn: ({ pageParam, signal }) => readPage({ folder, of, after: pageParam }, signal),
+    queryFn: ({ pageParam: after, signal }) =>
+      get<TurnPage>('/v1/turns/window', { folder, session, limit: pageSize, ...(after !== '' && { after }) }, signal),
     getNextPageParam: ({ next }) => next,
   })
   const pages = data?.pages ?? []
@@ -39,21 +40,4 @@ export function useThread(of: string, wanted: string | undefined): Thread {
     if (isMissing && hasNextPage && !isFetchingNextPage && pages.length < maxSearched) void fetchNextPage()
   }, [isMissing, hasNextPage, isFetchingNextPage, pages.length, fetchNextPage])
   return { turns, isLoading: isPending, error, readEarlier: hasNextPage ? () => void fetchNextPage() : undefined }
-}
-
-interface PageQuery {
-  folder: string
-  of: string
-  /** Empty for the newest turns. */
-  after: string
-}
-
-async function readPage({ folder, of, after }: PageQuery, signal: AbortSignal): Promise<TurnPage> {
-  try {
-    const query = { folder, of, limit: pageSize, ...(after !== '' && { after }) }
-    return await get<TurnPage>('/v1/turns/window', query, signal)
-  } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return { turns: [] }
-    throw error
-  }
 }

@@ -56,6 +56,7 @@ export const TurnBlock = memo(function TurnBlock({ turn, run, isShown, isMarked 
         <Answer key="answer" runId={turn?.runId ?? run?.id ?? ''} content={turn?.response.content} />
         {turn && <TurnFoot turn={turn} isMarked={isMarked} {...actions} />}
         {run && <RunFoot run={run} />}
+        {turn?.stopped && <Stopped {...turn.stopped} />}
       </div>
     </article>
   )
@@ -133,6 +134,28 @@ function Inputs({ messages }: { messages: Message[] }): ReactNode {
 function summaryOf(reported: Message[]): string {
   const reports = reported.filter(({ content }) => content.startsWith('[agent_result:'))
   return (reports.length > 0 ? reports : reported).map(({ content }) => previewOf(content)).join(' · ')
+}
+
+/** Agents that are named of those that did not finish. */
+const maxNamed = 5
+
+/** The turn's request was stopped while only agents worked for it: who did, and what is left undone. */
+function Stopped({ reason, unfinished }: NonNullable<PathTurn['stopped']>): ReactNode {
+  const words = /^(stopped|cancelled)\b/.test(reason) ? reason : `stopped: ${reason}`
+  const more = unfinished.length - maxNamed
+  return (
+    <p className={styles['stopped']} role="note" aria-label="Stopped">
+      <State name="cancelled" word={withoutBidi(words)} />
+      {unfinished.length === 0 && <span>· what its agents reported was not read</span>}
+      {unfinished.length > 0 && <span>· not finished:</span>}
+      {unfinished.slice(0, maxNamed).map(({ runId, agent }) => (
+        <span key={runId}>
+          @{agent ?? 'agent'} <Reference to={`run:${runId}`} />
+        </span>
+      ))}
+      {more > 0 && <span>and {more} more</span>}
+    </p>
+  )
 }
 
 function TurnFoot({ turn, isMarked, ...actions }: { turn: PathTurn; isMarked: boolean } & TurnActions): ReactNode {

@@ -1,5 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useFolder } from '../../api/folder.ts'
+import { turnQuery } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { ThreadDiff, Turn } from '../../api/wire.ts'
 import { shortId } from '../../text/format.ts'
@@ -96,11 +97,7 @@ export function questionOf({ query }: Turn): { text: string; isPersons: boolean 
 function useTurns(ids: readonly string[]): Map<string, Turn> {
   const folder = useFolder()
   return useQueries({
-    queries: ids.map((id) => ({
-      queryKey: ['turn', id],
-      staleTime: Number.POSITIVE_INFINITY,
-      queryFn: () => get<Turn>('/v1/show', { folder, reference: `turn:${id}` }),
-    })),
+    queries: ids.map((id) => turnQuery(folder, id)),
     combine: (results) => new Map(results.flatMap(({ data }) => (data ? [[data.id, data] as const] : []))),
   })
 }

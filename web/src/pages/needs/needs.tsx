@@ -7,7 +7,7 @@ import { get, post } from '../../api/request.ts'
 import type { Approval, Grant } from '../../api/wire.ts'
 import { useAddress } from '../../parts/address.ts'
 import { Ago } from '../../parts/ago.tsx'
-import { ApprovalCard } from '../../parts/approval-card.tsx'
+import { ApprovalCard, planStartedBy } from '../../parts/approval-card.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChangeView } from '../../parts/change-view.tsx'
 import { useKeys } from '../../parts/keys.ts'
@@ -115,9 +115,9 @@ function Pending({ approval, isNamed }: { approval: Approval; isNamed: boolean }
 }
 
 /** A plan is asked for by its tasks; their briefs stand on its page, and the answer is bound to them as well. */
-function PlanLink({ approval: { tool, input } }: { approval: Approval }): ReactNode {
-  const id = tool === 'run_project' && (input as { project_id?: unknown } | null)?.project_id
-  if (typeof id !== 'number') return null
+function PlanLink({ approval }: { approval: Approval }): ReactNode {
+  const id = planStartedBy(approval)
+  if (id === undefined) return null
   return (
     <p className={styles['plan']}>
       The brief of each task: <Reference to={`plan:${id}`} />

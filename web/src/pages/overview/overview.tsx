@@ -6,7 +6,7 @@ import { useApprovals, usePlans, useRuns, useSessions, useStatus, useWaitingPlan
 import type { Approval, PlanLine, RunLine, Session, Status } from '../../api/wire.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { actOf } from '../../parts/approval-card.tsx'
-import { Budget } from '../../parts/budget.tsx'
+import { DayBudget } from '../../parts/budget.tsx'
 import { buttonLook } from '../../parts/button.tsx'
 import { sizeOfChange } from '../../parts/change-view.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
@@ -32,8 +32,17 @@ export default function Overview(): ReactNode {
   const sessions = useSessions()
   const { data } = status
   if (status.error)
-    return <Page title="Overview">{<Failure error={status.error} onRetry={() => status.refetch()} />}</Page>
-  if (!data) return <Page title="Overview">{<Loading />}</Page>
+    return (
+      <Page title="Overview">
+        <Failure error={status.error} onRetry={() => status.refetch()} />
+      </Page>
+    )
+  if (!data)
+    return (
+      <Page title="Overview">
+        <Loading />
+      </Page>
+    )
   const work = (runs.data ?? []).filter(({ via }) => via !== 'narrator')
   const open = (plans.data ?? []).filter(
     ({ status, needsYou }) => !needsYou && (status === 'running' || status === 'proposed'),
@@ -44,7 +53,7 @@ export default function Overview(): ReactNode {
     <Page
       title="Overview"
       heading={<span className="mono">{withoutBidi(shortPath(folder))}</span>}
-      facts={<Budget spent={spentToday(data)} of={data.dayLimitUsd} what="today" />}
+      facts={<DayBudget status={data} />}
       actions={
         <Link href={`/s/${encodeURIComponent(data.session)}`} className={buttonLook('main')}>
           Open chat
@@ -61,10 +70,6 @@ export default function Overview(): ReactNode {
       <Jobs status={data} />
     </Page>
   )
-}
-
-function spentToday({ spentTodayUsd, estimatedTodayUsd, lostTodayUsd, reservedTodayUsd }: Status): number {
-  return spentTodayUsd + estimatedTodayUsd + lostTodayUsd + reservedTodayUsd
 }
 
 function FirstSteps({ session }: { session: string }): ReactNode {
@@ -295,9 +300,21 @@ function Jobs({ status: { nextFires, disabledJobs, deadMessages, jobsHeld } }: {
             {formatTime(at)} <span className="quiet">{withoutBidi(name)}</span>
           </li>
         ))}
-        {disabledJobs > 0 && <li>{countOf(disabledJobs, 'job')} turned off after failures: heddle cron list</li>}
-        {deadMessages > 0 && <li>{countOf(deadMessages, 'message')} could not be sent: heddle outbox</li>}
-        {jobsHeld && <li>Jobs wait since a backup was restored: heddle cron resume</li>}
+        {disabledJobs > 0 && (
+          <li>
+            <Link href="/cron">{countOf(disabledJobs, 'job')}</Link> turned off after failures
+          </li>
+        )}
+        {deadMessages > 0 && (
+          <li>
+            {countOf(deadMessages, 'message')} could not be sent: <code>heddle outbox</code>
+          </li>
+        )}
+        {jobsHeld && (
+          <li>
+            Jobs wait since a backup was restored: <code>heddle cron resume</code>
+          </li>
+        )}
       </ul>
     </Section>
   )

@@ -1,7 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useId, useState } from 'react'
-import { useFolder } from '../../api/folder.ts'
-import { get, post } from '../../api/request.ts'
+import { useAgents } from '../../api/queries.ts'
+import { post } from '../../api/request.ts'
 import type { Task } from '../../api/wire.ts'
 import { ActionForm } from '../../parts/action-form.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -13,7 +13,7 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
   const [seen, setSeen] = useState(task)
   const [context, setContext] = useState(seen.context)
   const [skill, setSkill] = useState(seen.skill)
-  const agents = useAgentNames()
+  const { data: agents = [] } = useAgents()
   const list = useId()
   const queries = useQueryClient()
   const save = useMutation({
@@ -80,19 +80,10 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
         <input value={skill} list={list} onChange={({ target }) => setSkill(target.value)} required />
       </label>
       <datalist id={list}>
-        {agents.map((name) => (
+        {agents.map(({ name }) => (
           <option key={name} value={name} />
         ))}
       </datalist>
     </ActionForm>
   )
-}
-
-function useAgentNames(): string[] {
-  const folder = useFolder()
-  const { data } = useQuery({
-    queryKey: ['agents', folder],
-    queryFn: ({ signal }) => get<{ agents: { name: string }[] }>('/v1/agents', { folder }, signal),
-  })
-  return data?.agents.map(({ name }) => name) ?? []
 }

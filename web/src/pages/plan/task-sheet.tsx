@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { State, stateOf } from '../../parts/state.tsx'
+import { asSentence } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
@@ -97,7 +98,7 @@ function FailureReason({ runId }: { runId: string }): ReactNode {
   if (!data?.error) return null
   return (
     <div className={styles['failed']} role="note" aria-label="Why it failed">
-      <p>{withoutBidi(data.error.message)}</p>
+      <p>{asSentence(withoutBidi(data.error.message))}</p>
       <p className="small">What helps: {withoutBidi(data.error.remedy)}</p>
     </div>
   )

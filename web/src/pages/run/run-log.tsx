@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { useFolder } from '../../api/folder.ts'
-import { useRunSteps } from '../../api/queries.ts'
-import { get } from '../../api/request.ts'
+import { turnQuery, useRunSteps } from '../../api/queries.ts'
 import type { Run, Turn } from '../../api/wire.ts'
 import { useRunText } from '../../live/use-live.ts'
 import { CallRow } from '../../parts/call-row.tsx'
@@ -51,14 +50,7 @@ export function RunLog({ run }: { run: Run }): ReactNode {
 
 function useTurn(id: string | null): Turn | undefined {
   const folder = useFolder()
-  const { data } = useQuery({
-    queryKey: ['turn', id],
-    enabled: id !== null,
-    // A turn never changes.
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: () => get<Turn>('/v1/show', { folder, reference: `turn:${id}` }),
-  })
-  return data
+  return useQuery({ ...turnQuery(folder, id ?? ''), enabled: id !== null }).data
 }
 
 function Entry({ entry, hasAnswer }: { entry: LogEntry; hasAnswer: boolean }): ReactNode {

@@ -14,7 +14,7 @@ import { useRowKeys } from '../../parts/row-keys.ts'
 import { RunRow } from '../../parts/run-row.tsx'
 import { approvalIn, isAskedByPerson, treesOf, wordsOf } from '../../parts/run-tree.ts'
 import { State, stateOfRun } from '../../parts/state.tsx'
-import { shortId } from '../../text/format.ts'
+import { asSentence, shortId } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './run.module.css'
@@ -81,7 +81,7 @@ function LoadedRun({ run }: { run: Run }): ReactNode {
       {run.error && (
         <div className={styles['error']} role="note" aria-label="Why it failed">
           <p>
-            <State name="failed" word={withoutBidi(run.error.message)} />
+            <State name="failed" word={asSentence(withoutBidi(run.error.message))} />
           </p>
           <p className="small">
             What helps: {withoutBidi(run.error.remedy)} <span className="mono quiet">{run.error.code}</span>

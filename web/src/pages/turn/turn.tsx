@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, Redirect } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
-import { useRunSteps } from '../../api/queries.ts'
-import { get } from '../../api/request.ts'
+import { turnQuery, useRunSteps } from '../../api/queries.ts'
 import type { Turn } from '../../api/wire.ts'
 import { useAddress } from '../../parts/address.ts'
 import { buttonLook } from '../../parts/button.tsx'
@@ -22,13 +21,8 @@ import styles from './turn.module.css'
 export default function TurnPage(): ReactNode {
   const folder = useFolder()
   const { id = '' } = useAddress()
-  const turn = useQuery({
-    queryKey: ['turn', id],
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: ({ signal }) => get<Turn>('/v1/show', { folder, reference: `turn:${id}` }, signal),
-  })
-  if (turn.error) return <Page title={`turn:${id}`}>{<Failure error={turn.error} />}</Page>
-  if (!turn.data) return <Page title={`turn:${id}`}>{<Loading />}</Page>
+  const turn = useQuery(turnQuery(folder, id))
+  if (!turn.data) return <Page title={`turn:${id}`}>{turn.error ? <Failure error={turn.error} /> : <Loading />}</Page>
   // The end of an id is enough to find a turn; its page has the whole one.
   if (turn.data.id !== id) return <Redirect to={`/t/${turn.data.id}`} replace />
   return <WholeTurn turn={turn.data} />

@@ -149,7 +149,7 @@ function TurnRow({ turn, row, lanes }: { turn: TreeTurn; row: LaneRow; lanes: nu
       {turn.session !== undefined && <span className={styles['label']}>{withoutBidi(turn.session)}</span>}
       <span className={styles['agent']}>{turn.agent === null ? '' : `@${withoutBidi(turn.agent)}`}</span>
       <span className={styles['model']}>{withoutBidi(turn.model ?? '–')}</span>
-      <span className={styles['figure']}>{formatTokens(turn.tokens)}</span>
+      <span className={styles['figure']}>{formatTokens(turn.tokens)} tok</span>
       <span className={styles['figure']}>{formatUsd(turn.costUsd)}</span>
       <span className={styles['age']}>
         <Ago at={turn.timestamp} />

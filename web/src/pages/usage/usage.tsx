@@ -4,7 +4,7 @@ import { Link, useSearchParams } from 'wouter'
 import { useStatus } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Usage } from '../../api/wire.ts'
-import { Budget } from '../../parts/budget.tsx'
+import { DayBudget } from '../../parts/budget.tsx'
 import { EmptyState, Failure, Loading } from '../../parts/notice.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { formatCost, formatCount, formatTokens, shortId } from '../../text/format.ts'
@@ -25,11 +25,8 @@ export default function UsagePage(): ReactNode {
     queryKey: ['usage', by, isToday],
     queryFn: ({ signal }) => get<Usage>('/v1/usage', { by, today: isToday, limit: 200 }, signal),
   })
-  const spent = status
-    ? status.spentTodayUsd + status.estimatedTodayUsd + status.lostTodayUsd + status.reservedTodayUsd
-    : 0
   return (
-    <Page title="Usage" facts={status && <Budget spent={spent} of={status.dayLimitUsd} what="today" />}>
+    <Page title="Usage" facts={status && <DayBudget status={status} />}>
       <DayBars limit={status?.dayLimitUsd ?? null} />
       <Section title={isToday ? 'Today' : 'All time'} more={<Choices by={by} isToday={isToday} />}>
         {usage.error && <Failure error={usage.error} onRetry={() => void usage.refetch()} />}
