@@ -51,6 +51,11 @@ export function ownPart(message: string): string {
   return partsOf(message).own
 }
 
+/** Words by which a text can be told from others: no fillers, grammar or small numbers. */
+export function tellingWords(text: string): Set<string> {
+  return new Set(termsIn(text).flatMap((term) => (importanceIn(term) === 1 ? [term.forms[0]] : [])))
+}
+
 function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
   const [first] = term.forms
   if (!terms.has(first)) terms.set(first, term)
