@@ -13,7 +13,7 @@ import { hasUnfinished } from '../../store/rows/requests.ts'
 import { ceilingsOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun, liveRunOf } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
-import { findThread, findTurn, readPath, turnOnPath } from '../../store/rows/threads.ts'
+import { findHeadThread, findThread, findTurn, readPath, turnOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
 import { labelOfStanding, latestStanding, type Standing, standingOf, standingText } from './standing.ts'
 
@@ -60,6 +60,9 @@ export async function findNews(
   // Hand-made and imported turns are not work in progress.
   if (!run || run.kind === 'import') return undefined
   if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
+  // The request may have ended after the session was read: all of it is narrated at once.
+  const now = await findHeadThread(rows, session.id)
+  if (now && now.turnId !== head.turnId) return findNews(rows, { ...session, headTurnId: now.turnId }, { inHaste })
   const latest = await latestOfSession(rows, session.id)
   const { turnId: narratedTurn, wasSlow } = await lastNarration(rows, session)
   // A short-lived process does not retry what took too long.
