@@ -65,8 +65,9 @@ export function savedDay({ createdAt }: Pick<Memory, 'createdAt'>): string {
 
 const maxCited = 100
 
-/** Ids of the memories that a text cites as `[id:3]`. */
+/** Ids of the memories that a text cites as `[id:3]`, or as models vary that: `[id:3, id:4]`, `[id:3,4]`, `(ID: 3)`, `memory:3`. */
 export function citedMemories(text: string): number[] {
-  const ids = [...text.matchAll(/\[id:(\d{1,15})\]/g)].map(([, id]) => Number(id))
-  return [...new Set(ids)].slice(0, maxCited)
+  const lists = text.normalize('NFKC').matchAll(/[[(]\s*id:\s*\d[\d\s,;&id:]*|\bmemory:\s*\d{1,15}\b/gi)
+  const ids = [...lists].flatMap(([list]) => [...list.matchAll(/\d+/g)].map(([id]) => Number(id)))
+  return [...new Set(ids)].filter(Number.isSafeInteger).slice(0, maxCited)
 }

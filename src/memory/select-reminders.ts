@@ -6,28 +6,63 @@ const maxShown = 5
 const minRelevance = 0.2
 /** Share of the best match's relevance below which a match is about something else. */
 const minShareOfBest = 0.5
+/** The same for a newer statement on the subject of a shown one: it may correct that in other words. */
+const minShareOfNewer = 0.3
+/** Max such statements. */
+const maxNewer = 2
 
 /**
- * The recalled memories that a run is reminded of, best first. Among those that look alike the newest comes first and is
- * never left out for an older one: if they contradict each other, what was said last stands first.
+ * The recalled memories that a run is reminded of, best first. Among those on one subject the newest comes first and is not
+ * left out for an older one: if they contradict each other, what was said last stands first.
  */
 export function selectReminders(recalled: readonly RecalledMemory[]): RecalledMemory[] {
-  const groups: RecalledMemory[][] = []
-  for (const each of aboutTheSame(recalled)) {
-    const alike = groups.find((group) => group.some(({ memory }) => looksAlike(memory.content, each.memory.content)))
-    if (alike) alike.push(each)
-    else groups.push([each])
-  }
-  const best = groups.flatMap(newestOfEquals).sort(byRank).slice(0, maxShown)
-  const shown = new Set(best.map(({ memory }) => memory.id))
-  return groups.flatMap((group) => group.filter(({ memory }) => shown.has(memory.id)).sort(byAge))
+  const fitting = aboutTheSame(recalled)
+  const best = groupsOf(fitting, isAlike).flatMap(newestOfEquals).sort(byRank).slice(0, maxShown)
+  const newer = newerOnSubject(recalled, best)
+  const shown = [...best.slice(0, maxShown - newer.length), ...newer]
+  return groupsOf(shown, (a, b) => isAlike(a, b) || isOnSubject(a, b)).flatMap((group) => group.sort(byAge))
 }
 
 /** Matches that are neither chance nor about something else than the best one. */
 export function aboutTheSame<T extends { relevance: number }>(matches: readonly T[]): T[] {
-  const best = Math.max(0, ...matches.map(({ relevance }) => relevance))
+  const best = bestRelevance(matches)
   const least = Math.max(minRelevance, best * minShareOfBest)
   return matches.filter(({ relevance }) => relevance >= least)
+}
+
+/** Matches on the subject of a shown one that were saved after it: an update rarely repeats the words of a question. */
+function newerOnSubject(recalled: readonly RecalledMemory[], shown: readonly RecalledMemory[]): RecalledMemory[] {
+  const least = bestRelevance(shown) * minShareOfNewer
+  const known = new Set(shown.map(({ memory }) => memory.id))
+  return recalled
+    .filter((each) => each.relevance >= least && !known.has(each.memory.id))
+    .filter((each) => shown.some((older) => byAge(each, older) < 0 && isOnSubject(each, older)))
+    .sort((a, b) => b.relevance - a.relevance || byAge(a, b))
+    .slice(0, maxNewer)
+}
+
+function bestRelevance(matches: readonly { relevance: number }[]): number {
+  return Math.max(0, ...matches.map(({ relevance }) => relevance))
+}
+
+function groupsOf<T>(all: readonly T[], isRelated: (a: T, b: T) => boolean): T[][] {
+  const groups: T[][] = []
+  for (const each of all) {
+    const related = groups.find((group) => group.some((other) => isRelated(other, each)))
+    if (related) related.push(each)
+    else groups.push([each])
+  }
+  return groups
+}
+
+function isAlike({ memory: a }: RecalledMemory, { memory: b }: RecalledMemory): boolean {
+  return looksAlike(a.content, b.content)
+}
+
+/** Whether one has the most significant word by which the other was found. */
+function isOnSubject({ words: a }: RecalledMemory, { words: b }: RecalledMemory): boolean {
+  const [[ofA], [ofB]] = [a, b]
+  return (ofA !== undefined && b.includes(ofA)) || (ofB !== undefined && a.includes(ofB))
 }
 
 /** Ranks of equally relevant ones go to the newest first. */

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { fork } from '../../src/engine/turns/fork.ts'
+import { resolveSession } from '../../src/engine/turns/route.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { archiveMemory } from '../../src/store/knowledge/memories.ts'
@@ -30,6 +32,8 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
   const make = (label: string, ...calls: { name: string; input: object }[]) =>
     office.ask(`do ${JSON.stringify(calls)}`, { label })
   const note = (summary: string, more: object = {}) => ({ name: 'narrative_update', input: { summary, ...more } })
+  const headOf = async (label: string) =>
+    (await office.engine.store.read((rows) => resolveSession(rows, label, office.folder))).headTurnId ?? ''
   const toldIn = async (label: string) => {
     await office.ask('hello', { label })
     return office.requestsOf('coordinator').at(-1)?.note ?? ''
@@ -116,6 +120,72 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
     expect((await forgetting(1)).narratives).toEqual([1, 2])
     expect(await toldIn('d')).not.toContain('993311')
   })
+
+  test('one whose session had it in an earlier turn is told to nobody, nor one of a fork of that session', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await make('a', { name: 'memory_query', input: { query: 'vault' } })
+    office.engine.memory.recall = false
+    await make('a', note('The code is 993311.', { topic: 'first' }))
+    await fork(office.engine, { folder: office.folder, turnId: await headOf('a'), label: 'copy' })
+    await make('copy', note('In the copy it is 993311.', { topic: 'second' }))
+    office.engine.memory.recall = true
+    expect(await toldIn('b')).toContain('993311')
+    expect((await forgetting(1)).narratives).toEqual([1, 2])
+    expect(await toldIn('c')).not.toContain('previous session summary')
+  })
+
+  test('one whose run was told of it as of something similar is told to nobody', async () => {
+    await open()
+    office.engine.memory.recall = false
+    await keep('The vault code is 993311')
+    await make('a', { name: 'memory_store', input: { content: 'The vault code is set' } }, note('The code is 993311.'))
+    office.engine.memory.recall = true
+    expect(await toldIn('b')).toContain('993311')
+    expect((await forgetting(1)).narratives).toEqual([1])
+    expect(await toldIn('c')).not.toContain('993311')
+  })
+
+  test('one whose run said it again, which is kept once, is told to nobody', async () => {
+    await open()
+    office.engine.memory.recall = false
+    await keep('The vault code is 993311')
+    await make(
+      'a',
+      { name: 'memory_store', input: { content: 'the vault code is 993311' } },
+      note('The code is 993311.'),
+    )
+    office.engine.memory.recall = true
+    expect(await toldIn('b')).toContain('993311')
+    expect((await forgetting(1)).narratives).toEqual([1])
+    expect(await toldIn('c')).not.toContain('993311')
+  })
+
+  test('one whose run found such a narrative by a search is told to nobody', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await make('a', note('The code is 993311 [id:1].', { topic: 'vault' }))
+    office.engine.memory.recall = false
+    await make('b', { name: 'narrative_search', input: {} }, note('It is 993311.', { topic: 'other' }))
+    office.engine.memory.recall = true
+    expect(await toldIn('c')).toContain('It is 993311')
+    expect((await forgetting(1)).narratives).toEqual([1, 2])
+    expect(await toldIn('d')).not.toContain('993311')
+  })
+
+  test.each(['[id:7, id:1]', '[id:7,1]', '[ID: 1]', 'memory:1', '(id:1)', '［id:1］'])(
+    'one that cites it as %s is told to nobody',
+    async (citation) => {
+      await open()
+      office.engine.memory.recall = false
+      await keep('The vault code is 993311')
+      await make('a', note(`The code is 993311 ${citation}.`))
+      office.engine.memory.recall = true
+      expect(await toldIn('b')).toContain('993311')
+      expect((await forgetting(1)).narratives).toEqual([1])
+      expect(await toldIn('c')).not.toContain('993311')
+    },
+  )
 
   test('one that rests on something else is told as before', async () => {
     await open()

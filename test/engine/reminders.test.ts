@@ -34,6 +34,18 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor(`${paste}\nwhich port has the staging server?`)).toEqual([reminder])
   })
 
+  test('a request between a greeting and a closing is found, also behind a paste', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await keep('The staging server listens on port 8443')
+    await keep('The boat of the club has a red sail')
+    const request = 'I need the port of the staging server for a demo.'
+    const reminder = '[id:1] The staging server listens on port 8443 (saved 2026-03-01)'
+    expect(await linesFor(`Good morning!\n\n${request}\n\nHave a nice weekend, Alex`)).toEqual([reminder])
+    const paste = 'took 12 ms\n'.repeat(1000)
+    expect(await linesFor(`Hello,\n\n${request}\n\n${paste}`)).toEqual([reminder])
+    expect(await linesFor(`${paste}\n${request}\n\nHave a nice weekend, Alex`)).toEqual([reminder])
+  })
+
   test('a reminder has its day, and of a long memory the part that matched', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     const other = 'The minutes of the meeting go on about something else. '.repeat(40)

@@ -1,13 +1,20 @@
 import { stopWords } from './stop-words.ts'
 import { type Term, termsIn } from './words.ts'
 
-/** A paragraph up to this length is the user's own words; a longer one may be pasted. */
+/** A paragraph up to this length, or a whole message, is the user's own words; a longer one may be pasted. */
 const maxOwnParagraph = 600
-/** Max characters of a question, and of a last line that counts as one. */
+/** Max characters of a question, and of a first or last line that counts as one. */
 const maxQuestion = 300
+/** Text besides what a message asks that is as likely its author's as pasted. */
+const maxNear = 1500
+/** A greeting or a closing has at most this many words that say something. */
+const maxCourtesy = 3
 
-/** Importance of words that say little: fillers, grammar, small numbers; and of pasted text. */
-const importanceOf = { filler: 0.1, hiragana: 0.3, smallNumber: 0.3, pasted: 0.05 }
+/**
+ * Importance of words that say little: fillers, grammar, small numbers; of text that stands beside what a message asks, and
+ * of pasted text.
+ */
+const importanceOf = { filler: 0.1, hiragana: 0.3, smallNumber: 0.3, near: 0.5, pasted: 0.05 }
 
 /** A word of a message, and how much it says about what the message asks for. */
 interface QuestionTerm extends Term {
@@ -22,23 +29,31 @@ interface QuestionTerm extends Term {
  * lies between them is often pasted and counts little, but all of it is read.
  */
 export function questionTerms(message: string): QuestionTerm[] {
-  const { own, context } = partsOf(message)
+  const { own, near, pasted } = partsOf(message)
   const terms = new Map<string, QuestionTerm>()
   for (const term of termsIn(own)) add(terms, { ...term, importance: importanceIn(term), isContext: false })
-  const about = [...terms.values()].filter(({ importance }) => importance > importanceOf.filler)
-  if (about.length === 0 && context === '') return [...terms.values()]
+  const about = [...terms.values()].filter(saysSomething)
+  if (about.length === 0 && near + pasted === '') return [...terms.values()]
   const found = new Map(about.map((term) => [term.forms[0], term]))
-  for (const term of termsIn(context)) {
-    const importance = importanceIn(term)
-    if (importance > importanceOf.filler)
-      add(found, { ...term, importance: importance * importanceOf.pasted, isContext: true })
-  }
+  for (const [text, share] of [
+    [near, importanceOf.near],
+    [pasted, importanceOf.pasted],
+  ] as const)
+    for (const term of termsIn(text)) {
+      const importance = importanceIn(term)
+      if (saysSomething({ importance })) add(found, { ...term, importance: importance * share, isContext: true })
+    }
   return [...found.values()]
 }
 
 /** The part of a message that is the author's own: to be compared by its meaning. */
 export function ownPart(message: string): string {
   return partsOf(message).own
+}
+
+/** Words by which a text can be told from others: no fillers, grammar or small numbers. */
+export function tellingWords(text: string): Set<string> {
+  return new Set(termsIn(text).flatMap((term) => (importanceIn(term) === 1 ? [term.forms[0]] : [])))
 }
 
 function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
@@ -52,20 +67,46 @@ function importanceIn({ forms, isHiragana }: Term): number {
   return /^\d{1,2}$/.test(forms[0]) ? importanceOf.smallNumber : 1
 }
 
-function partsOf(message: string): { own: string; context: string } {
-  const paragraphs = message.split(/\n\s*\n/u).filter((paragraph) => paragraph.trim() !== '')
-  const last = (paragraphs.pop() ?? '').trimEnd()
-  const first = paragraphs.shift()
-  const isFirstOwn = first !== undefined && first.length <= maxOwnParagraph
-  const end = last.length <= maxOwnParagraph ? last : endOf(last, isFirstOwn ? first : '')
-  const own = [...(isFirstOwn ? [first] : []), end]
-  const rest = [
-    ...(first === undefined || isFirstOwn ? [] : [first]),
-    ...paragraphs,
-    last.slice(0, last.length - end.length),
-  ]
-  const context = rest.join('\n').trim()
-  return { own: [...own, ...questionsIn(context)].join('\n'), context }
+/** What a message asks, text beside that, and the rest. */
+interface MessageParts {
+  own: string
+  near: string
+  pasted: string
+}
+
+function partsOf(message: string): MessageParts {
+  const text = message.replace(/\r\n?/g, '\n').trim()
+  if (text.length <= maxOwnParagraph) return { own: text, near: '', pasted: '' }
+  const paragraphs = text.split(/\n\s*\n/u)
+  const [first = '', last = ''] = [paragraphs[0], paragraphs.at(-1)]
+  const head = headOf(first)
+  const end = endOf(last, head)
+  const middle =
+    paragraphs.length === 1
+      ? [text.slice(head.length, text.length - end.length)]
+      : [first.slice(head.length), ...paragraphs.slice(1, -1), last.slice(0, last.length - end.length)]
+  const rest = middle.filter((part) => part.trim() !== '')
+  const isHeadOwn = head.length === first.length || announces(head)
+  const own = [...(isHeadOwn ? [head] : []), end, ...rest.flatMap(questionsIn)].join('\n')
+  const between = rest.join('\n')
+  if (between.length <= maxNear) return { own, near: isHeadOwn ? between : `${head}\n${between}`, pasted: '' }
+  const beside = [
+    [first, paragraphs[1]],
+    [last, paragraphs.at(-2)],
+  ].flatMap(([outer = '', inner = '']) => (isCourtesy(outer) && inner.length <= maxOwnParagraph ? [inner] : []))
+  const near = isHeadOwn || beside.length > 0 ? beside.join('\n') : head
+  return { own, near, pasted: between }
+}
+
+/** A greeting, thanks or a name: what the message is about stands beside it. */
+function isCourtesy(paragraph: string): boolean {
+  if (paragraph.length > maxQuestion || /[?？]/u.test(paragraph)) return false
+  const importances = termsIn(paragraph).map((term) => ({ importance: importanceIn(term) }))
+  return importances.filter(saysSomething).length <= maxCourtesy
+}
+
+function saysSomething({ importance }: Pick<QuestionTerm, 'importance'>): boolean {
+  return importance > importanceOf.filler
 }
 
 /** Sentences that end with a question mark, which is not that of an address. */
@@ -79,10 +120,23 @@ function questionsIn(text: string): string[] {
   })
 }
 
-/** The last line of a long paragraph, unless it ends what was announced: "here is the log:". */
+/** A short paragraph, or the first line of a long one; of a long line its first sentence. */
+function headOf(paragraph: string): string {
+  if (paragraph.length <= maxOwnParagraph) return paragraph
+  const [line = ''] = paragraph.split('\n', 1)
+  if (line.length <= maxQuestion) return line
+  const [sentence = ''] = line.split(/(?<=[.!?:] |[。！？：])/u, 1)
+  return sentence.length <= maxQuestion ? sentence : ''
+}
+
+/** A short paragraph, or the last line of a long one, unless it ends what was announced: "here is the log:". */
 function endOf(paragraph: string, before: string): string {
+  if (paragraph.length <= maxOwnParagraph) return paragraph
   const line = paragraph.slice(paragraph.lastIndexOf('\n') + 1)
-  const isAnnounced = /[?？:：]\s*$/u.test(before) || questionsIn(before).length > 0
-  if (isAnnounced && !/[?？]$/u.test(line)) return ''
+  if (announces(before) && !/[?？]$/u.test(line)) return ''
   return line.length <= maxQuestion ? line : line.slice(-maxQuestion).toWellFormed()
+}
+
+function announces(text: string): boolean {
+  return /[?？:：]\s*$/u.test(text) || questionsIn(text).length > 0
 }

@@ -7,6 +7,9 @@ import type { Reading } from '../../store/store.ts'
 /** Max narratives that are checked for one that may still be shown. */
 const maxChecked = 20
 
+/** Max corrections that are told, those of what it cites first. */
+const maxCorrections = 10
+
 /** A narrative with the corrections made since. */
 export interface CurrentNarrative {
   narrative: Narrative
@@ -37,7 +40,9 @@ export async function currentNarrativeOf(rows: Reading, narrative: Narrative): P
 
 /** A narrative as text for the model. */
 export function narrativeText({ narrative, corrected }: CurrentNarrative): string {
-  const since = corrected.map(({ was, now }) => `[id:${was}] is no longer true; [id:${now.id}] ${oneLine(now)}`)
+  const since = corrected
+    .slice(0, maxCorrections)
+    .map(({ was, now }) => `[id:${was}] is no longer true; [id:${now.id}] ${oneLine(now)}`)
   const notice = isUntrusted(labelOfNarrative({ narrative, corrected })) ? [untrustedNotice] : []
   // On one line, so that nothing in it can pass for one of our lines.
   const summary = narrative.summary.replace(/\s+/g, ' ')

@@ -2,17 +2,18 @@ import { intersectCeilings } from '../../domain/access/ceiling.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
+import { tellingWords } from '../../domain/text/question.ts'
 import { contentWords } from '../../domain/text/words.ts'
-import type { PlacedTurn } from '../../domain/turn.ts'
-import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
+import type { PlacedTurn, Thread, Turn } from '../../domain/turn.ts'
 import { tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
 import { latestOfSession, type Narrative } from '../../store/knowledge/narratives.ts'
+import { memoriesBehind, memoriesInContext } from '../../store/knowledge/seen-memories.ts'
 import { isUnanswered, itemsOfRun } from '../../store/rows/inbox.ts'
 import { hasUnfinished } from '../../store/rows/requests.ts'
 import { ceilingsOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun, liveRunOf } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
-import { findThread, findTurn, readPath } from '../../store/rows/threads.ts'
+import { findHeadThread, findThread, findTurn, readPath, turnOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
 import {
   type CurrentNarrative,
@@ -29,6 +30,9 @@ const maxText = 12_000
 /** Min words that the last narrative lacks, for a session's first narrative and for later ones. */
 const minWordsFirst = 12
 const minWordsLater = 60
+
+/** Max turns with something forgotten that later turns are compared with, the last ones. */
+const maxExcluded = 50
 
 /** Turns of a session since its last narrative. */
 export interface News {
@@ -62,14 +66,20 @@ export async function findNews(
   // Hand-made and imported turns are not work in progress.
   if (!run || run.kind === 'import') return undefined
   if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
+  // The request may have ended after the session was read: all of it is narrated at once.
+  const now = await findHeadThread(rows, session.id)
+  if (now && now.turnId !== head.turnId) return findNews(rows, { ...session, headTurnId: now.turnId }, { inHaste })
   const latest = await latestOfSession(rows, session.id)
   const { turnId: narratedTurn, wasSlow } = await lastNarration(rows, session)
   // A short-lived process does not retry what took too long.
   if (inHaste && wasSlow) return undefined
-  const { since, memoryIds } = await withoutForgotten(rows, turnsAfter(path, latest, narratedTurn))
+  const own = latest && (await currentNarrativeOf(rows, latest))
+  const turns = turnsAfter(path, latest, narratedTurn)
+  const { since, memoryIds } = await withoutForgotten(rows, { head, path, turns, latest: own?.narrative })
   if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
   const newLabel = joinLabels(since.map(({ turn }) => turn.label))
-  const before = await narrativeBefore(rows, session, latest, { trustedOnly: !isUntrusted(newLabel) })
+  const before = await narrativeBefore(rows, session, own, { trustedOnly: !isUntrusted(newLabel) })
+  const inherited = own && own !== before ? await memoriesBehind(rows, own.narrative.id) : []
   const text = renderTurns(since)
   const known = contentWords(before?.narrative.summary ?? '')
   const newWords = [...contentWords(text)].filter((word) => !known.has(word)).length
@@ -82,7 +92,7 @@ export async function findNews(
       `## Previous summary\n${before ? narrativeText(before) : '(none)'}`,
       `## New in session "${session.label}"\n${text}`,
     ].join('\n\n'),
-    memoryIds,
+    memoryIds: [...new Set([...memoryIds, ...inherited])],
     taskIds: await tasksOfRequests(rows, runIds),
     models: intersectCeilings(...(await ceilingsOfRuns(rows, runIds))).models,
     label: joinLabels([newLabel, ...(before ? [labelOfNarrative(before)] : [])]),
@@ -96,10 +106,9 @@ export async function findNews(
 async function narrativeBefore(
   rows: Reading,
   { folder }: Session,
-  latest: Narrative | undefined,
+  own: CurrentNarrative | undefined,
   { trustedOnly }: { trustedOnly: boolean },
 ): Promise<CurrentNarrative | undefined> {
-  const own = latest && (await currentNarrativeOf(rows, latest))
   if (own && !(trustedOnly && isUntrusted(labelOfNarrative(own)))) return own
   return latestCurrentNarrative(rows, folder, { trustedOnly })
 }
@@ -134,20 +143,55 @@ function turnsAfter(path: PlacedTurn[], latest: Narrative | undefined, narratedT
   return path.slice(path.findLastIndex(isNarrated) + 1).filter(({ turn }) => turn.type === 'normal')
 }
 
-/** Leaves out turns that used a memory forgotten since; returns the others with the memories they used. */
+/** Turns that may be told, and the memories that their words may repeat. */
+interface Tellable {
+  since: PlacedTurn[]
+  memoryIds: number[]
+}
+
+/**
+ * Leaves out turns that used a memory forgotten since, and later ones of the session that share words with such a turn: they
+ * may repeat it. `latest` is the session's last narrative, if it may still be told: it rests on all that was before it.
+ */
 async function withoutForgotten(
   rows: Reading,
-  turns: PlacedTurn[],
-): Promise<{ since: PlacedTurn[]; memoryIds: number[] }> {
-  const known = await memoriesOfRuns(
-    rows,
-    turns.map(({ turn }) => turn.runId),
-  )
-  const excluded = new Set(known.filter(({ isForgotten }) => isForgotten).map(({ runId }) => runId))
-  return {
-    since: turns.filter(({ turn }) => !excluded.has(turn.runId)),
-    memoryIds: [...new Set(known.filter(({ runId }) => !excluded.has(runId)).map(({ memoryId }) => memoryId))],
+  {
+    head,
+    path,
+    turns,
+    latest,
+  }: { head: Thread; path: PlacedTurn[]; turns: PlacedTurn[]; latest: Narrative | undefined },
+): Promise<Tellable> {
+  const told = path[path.findIndex(({ turn }) => turn.id === turns[0]?.turn.id) - 1]
+  const fromDepth = latest && told ? told.thread.depth + 1 : 1
+  const known = await memoriesInContext(rows, { head, fromDepth })
+  const depths = [...new Set(known.flatMap(({ isForgotten, depth }) => (isForgotten && depth ? [depth] : [])))]
+  const excluded: PlacedTurn[] = []
+  for (const depth of depths.sort((a, b) => b - a).slice(0, maxExcluded)) {
+    const turn = await turnOnPath(rows, head, depth)
+    if (turn) excluded.push(turn)
   }
+  const forgotten = excluded.map(({ thread, turn }) => ({ depth: thread.depth, said: tellingWords(turnText(turn)) }))
+  const mayRepeat = ({ thread, turn }: PlacedTurn) => {
+    const own = [...tellingWords(turnText(turn))]
+    return forgotten.some(
+      ({ depth, said }) => depth < thread.depth && isRepetition(own.filter((word) => said.has(word))),
+    )
+  }
+  const isOut = new Set(depths)
+  return {
+    since: turns.filter((each) => !isOut.has(each.thread.depth) && !mayRepeat(each)),
+    memoryIds: [...new Set(known.filter(({ isForgotten }) => !isForgotten).map(({ memoryId }) => memoryId))],
+  }
+}
+
+/** Whether a text that shares these words with another may say the same: one word alone is chance, unless it is a value. */
+function isRepetition(shared: readonly string[]): boolean {
+  return shared.length > 1 || shared.some((word) => /\d/.test(word))
+}
+
+function turnText({ queryMessages, responseMessage }: Turn): string {
+  return [...queryMessages, responseMessage].map(({ content }) => content).join('\n')
 }
 
 /** Messages of turns, oldest first, cut at the beginning. */

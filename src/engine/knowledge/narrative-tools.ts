@@ -5,7 +5,6 @@ import { citedMemories } from '../../domain/memory.ts'
 import { wordsIn } from '../../domain/text/words.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import { getActiveMemory } from '../../memory/remember.ts'
-import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
 import { memoryFatesOf } from '../../store/knowledge/narrative-chain.ts'
 import { tasksInFolder, tasksOfNarrative, tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
 import {
@@ -15,7 +14,9 @@ import {
   listNarratives,
   type Narrative,
 } from '../../store/knowledge/narratives.ts'
+import { memoriesBehind, memoriesInContext } from '../../store/knowledge/seen-memories.ts'
 import { findRun } from '../../store/rows/runs.ts'
+import { findHeadThread } from '../../store/rows/threads.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import type { Runtime } from '../runtime.ts'
@@ -54,7 +55,6 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<ReturnType<typeof up
       const { folder, runId, label } = call
       const tx = transaction as Tx
       for (const id of memory_ids) await getActiveMemory(tx, id)
-      const memoryIds = await memoriesBehind(tx, summary, runId)
       const known = await tasksInFolder(tx, task_ids, folder)
       const unknown = task_ids.find((id) => !known.has(id))
       if (unknown !== undefined)
@@ -63,12 +63,23 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<ReturnType<typeof up
         previous_narrative_id === undefined
           ? await latestNarrative(tx, folder, topic)
           : await assertInFolder(await findNarrative(tx, previous_narrative_id), folder, previous_narrative_id)
+      const sessionId = (await findRun(tx, runId))?.sessionId ?? null
+      const head = sessionId === null ? undefined : await findHeadThread(tx, sessionId)
+      // Its words may repeat what it does not cite.
+      const seen = (await memoriesInContext(tx, { head, runId })).map(({ memoryId }) => memoryId)
+      const inherited = new Set(before ? await memoriesBehind(tx, before.id) : [])
       const id = await insertNarrative(tx, {
         summary,
         topic: topic ?? null,
         folder,
-        sessionId: (await findRun(tx, runId))?.sessionId ?? null,
-        memoryIds: [...new Set([...memory_ids, ...memoryIds])],
+        sessionId,
+        memoryIds: [
+          ...new Set([
+            ...memory_ids,
+            ...(await memoriesCited(tx, summary)),
+            ...seen.filter((each) => !inherited.has(each)),
+          ]),
+        ],
         taskIds: [...task_ids, ...(await tasksOfRequests(tx, [runId]))],
         previousId: before?.id ?? null,
         runId,
@@ -81,18 +92,14 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<ReturnType<typeof up
   })
 }
 
-/**
- * Memories that a summary rests on besides those that the model names: it cites them, or its run kept them or looked them
- * up. What else the run keeps or is reminded of is in rows of that run.
- */
-async function memoriesBehind(rows: Reading, summary: string, runId: string): Promise<number[]> {
-  const used = await memoriesOfRuns(rows, [runId])
+/** Memories that a summary cites and that exist; throws if one was forgotten. */
+async function memoriesCited(rows: Reading, summary: string): Promise<number[]> {
   const cited = citedMemories(summary)
   const states = await memoryFatesOf(rows, cited)
   const forgotten = cited.find((id) => states.get(id)?.isForgotten)
   if (forgotten !== undefined)
     throw new HeddleError('forgotten', `memory ${forgotten} was forgotten`, 'leave it out of the summary')
-  return [...states.keys(), ...used.map(({ memoryId }) => memoryId)]
+  return [...states.keys()]
 }
 
 function narrativeSearch({

@@ -243,7 +243,7 @@ export const lineage = (turnId: string, above: number) => sql`
   )`
 
 // A single lower bound: of two, SQLite would use only the first.
-const onPath = (above: number) => sql`
+export const onPath = (above: number) => sql`
   threads.segment_id = line.segment_id
   AND threads.depth > CASE WHEN line.low > ${above} THEN line.low ELSE ${above} END
   AND threads.depth <= line.high`
