@@ -56,19 +56,18 @@ export async function handOrigins(
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
     const isCut = same.length > maxVersionsAlike
-    // Whatever a command did that nobody saw, it may have made this content itself, unless a file is gone that had it.
-    const isDoubted = unmatched.by === 'unknown' && !(await areGone(tracer, same))
+    const isDoubted = await mayBeWritten(tracer, place, same, unmatched)
     const doubts = isDoubted ? [{ author: unmatched, passages: [] }] : []
     return lines.map((_, at) => {
       const found = all.flatMap((each) => each[at] ?? [])
       return toldAs(agreed([...found, ...doubts], isCut), unmatched)
     })
   }
-  const all: (TracedLine | undefined)[][] = []
-  const alike = [...(await maybeMoved(tracer, same)), ...(await filesLike(tracer, place, text))]
-  for (const { version, shared, isWeak } of alike) {
+  const all: (Found | undefined)[][] = []
+  const alike = [...(await maybeMoved(tracer, same, text)), ...(await filesLike(tracer, place, text))]
+  for (const { version, shared, isWeak, isReplaced } of alike) {
     const isMoved = await areGone(tracer, [version])
-    const isDoubted = isWeak || (!isMoved && (shared < minCopied || unmatched.by === 'unknown'))
+    const isDoubted = isWeak || isReplaced || (!isMoved && (shared < minCopied || unmatched.by === 'unknown'))
     const old = await tracer.contents.get(version.after ?? '', version)
     const both = old && linesOfBoth(old, bytes)
     const origins = both ? possibleOrigins(both.old, both.fresh) : []
@@ -79,17 +78,59 @@ export async function handOrigins(
       lines.map((line) => {
         const from = origins[line] ?? []
         const found = from.flatMap((each) => (each === isAny ? anyLine : (byLine.get(each) ?? [])))
-        if (found.length === 0) return undefined
-        const fresh = isDoubted || from.includes(isNew) ? [{ author: unmatched, passages: [] }] : []
-        return agreedLine([...fresh, ...found], { since: null, why: lineThere })
+        return found.length === 0 ? undefined : { found, isSure: !isDoubted && !from.includes(isNew) }
       }),
     )
   }
   if (all.length === 0) return undefined
   return lines.map((_, at) => {
-    const found = all.flatMap((each) => each[at] ?? [])
-    return found.length === 0 ? { author: unmatched, passages: [] } : toldAs(agreed(found, false), unmatched)
+    const each = all.flatMap((one) => one[at] ?? [])
+    // Unless the line must be from one of these files, whoever brought this one may have written it.
+    const fresh = each.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, passages: [] }]
+    const found = each.flatMap((one) => one.found)
+    return toldAs(agreedLine([...found, ...fresh], { since: null, why: lineThere }), unmatched)
   })
+}
+
+/** What a line may be of another file. */
+interface Found {
+  found: TracedLine[]
+  /** The line stands in its place among the others that are from there. */
+  isSure: boolean
+}
+
+/**
+ * Whether a content that other files had may have been written here, by whoever is named where there are none. A command that nobody
+ * saw may have made it, unless a file is gone that had it. A hand may have put it back, where it was no longer in any of them.
+ */
+async function mayBeWritten(
+  tracer: Tracer,
+  place: Place,
+  same: readonly FileVersion[],
+  unmatched: LineAuthor,
+): Promise<boolean> {
+  if (unmatched.by === 'unknown' && !(await areGone(tracer, same))) return true
+  for (const version of same) {
+    const versions = await versionsOfFile(tracer.rows, namesInFolders(join(version.folder, version.path)), maxVersions)
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    if (!own || !(await wasReplaced(own, versions, place, tracer.protect))) return false
+  }
+  return true
+}
+
+/**
+ * Whether another content was recorded in a version's place before this one came about, and the file was changed or moved by hand
+ * since: then it is not known whether this content was copied while that version was there, or was put back later.
+ */
+async function wasReplaced(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  place: Place,
+  protect: ProtectedPlaces,
+): Promise<boolean> {
+  const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, place))
+  const isSame = ({ after }: FileVersion) => after === null || after === version.after
+  return !later.every(isSame) && (await lastOf(version, versions, protect)) === undefined
 }
 
 /** Where it is not known who changed the file, it is not known either whether a hand has brought the line there. */
@@ -162,6 +203,8 @@ interface Alike {
   /** Number of lines that say something and are in both. */
   shared: number
   isWeak: boolean
+  /** It was no longer there when the text came about, as far as versions tell. */
+  isReplaced: boolean
 }
 
 const lineThere = 'the file came there by hand, and another one had this line'
@@ -203,8 +246,9 @@ async function versionsLike(
     const shared = [...old].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minLetters
     const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-    if (shared.length > 0 && (!isWeak || version === earlier.at(-1)))
-      alike.push({ version, shared: shared.length, isWeak })
+    if (shared.length === 0 || (isWeak && version !== earlier.at(-1))) continue
+    const isReplaced = await wasReplaced(version, versions, place, protect)
+    alike.push({ version, shared: shared.length, isWeak, isReplaced })
   }
   const strong = alike.filter(({ isWeak }) => !isWeak)
   const [last] = alike
@@ -212,13 +256,17 @@ async function versionsLike(
   return (await isStillThere(last.version, versions, protect)) ? [] : [last]
 }
 
-/** Versions with the same short content, which may be so by chance; a file that is still there was not moved. */
-async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[]): Promise<Alike[]> {
+/**
+ * Versions with the same short content, which may be so by chance. A file that is still there was not moved; whether it was copied is
+ * in question if the content says something.
+ */
+async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[], text: string): Promise<Alike[]> {
   const found: Alike[] = []
   for (const version of same) {
     const versions = await versionsOfFile(rows, namesInFolders(join(version.folder, version.path)), maxVersions)
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (!own || !(await isStillThere(own, versions, protect))) found.push({ version, shared: 0, isWeak: true })
+    const isLikely = telling(text).size > 0 || !own || !(await isStillThere(own, versions, protect))
+    if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
   }
   return found
 }
@@ -229,12 +277,22 @@ async function isStillThere(
   versions: readonly FileVersion[],
   protect: ProtectedPlaces,
 ): Promise<boolean> {
+  return typeof (await lastOf(version, versions, protect)) === 'string'
+}
+
+/** The content of a file if all that happened to it since a version was recorded, null if it was removed; else undefined. */
+async function lastOf(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  protect: ProtectedPlaces,
+): Promise<string | null | undefined> {
   let hash = version.after
   for (const { before, after } of versions.slice(versions.indexOf(version) + 1)) {
-    if (before !== hash) return false
+    if (before !== hash) return undefined
     hash = after
   }
-  return hash !== null && (await hashNow({ folder: version.folder, path: version.path, protect })) === hash
+  const now = await hashNow({ folder: version.folder, path: version.path, protect })
+  return now === hash ? hash : undefined
 }
 
 /** Lines that say something. */

@@ -58,13 +58,14 @@ export async function mergedOrigins(
   return lines.map((line) => {
     const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
-    const solid = sure.filter(({ isSolid }) => isSolid[line])
+    const solid = having.filter(({ isSolid }) => isSolid[line])
+    const isInRow = solid.some((each) => sure.includes(each))
     const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isHeld(each, line)))
-    const isKept = solid.length > 0 || (isInAll && sure.length > 0)
-    const likely = having.filter((each) => sure.includes(each) || each.isWhole)
-    // Of files that all have a "}" it is that of the one whose lines stand around it.
-    const kept = solid.length > 0 ? solid : likely
-    const found = (isKept ? kept : having).flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
+    const isKept = isInRow || (isInAll && sure.length > 0)
+    // Of files that all have a "}" it is that of the one whose lines stand around it, the more so if it cannot be new there.
+    const firm = solid.filter(({ origins }) => !origins[line]?.includes(isNew))
+    const from = !isInRow ? having : firm.length > 0 ? firm : solid
+    const found = from.flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
     if (found.length === 0) return written
     return agreedLine(isKept ? found : [...found, written], doubt)
   })

@@ -20,21 +20,16 @@ export function isTelling(line: string): boolean {
 
 /** Lines that say something and that must be the same: fewer may be so by chance. */
 const minLines = 2
-/** Share of a text's lines that another one must have to be made of it, and to come into question. */
-const [shareOfMuch, shareOfSome] = [0.5, 0.25]
-
-/** Letters of a line that few other files have. */
-const minLetters = 16
+/** Share of a text's lines that another one must have to be made of it. */
+const shareOfMuch = 0.5
 
 /**
  * How much of a text is in another one that was made by a command while this one was lost: much if the other one has been made
- * of it, some if that comes into question.
+ * of it; some if that comes into question, as it does for a single line.
  */
 export function likenessOf(old: ReadonlySet<string>, fresh: ReadonlySet<string>): 'much' | 'some' | 'none' {
   const shared = [...old].filter((line) => fresh.has(line))
   if (shared.length === 0) return 'none'
   const telling = shared.filter(isTelling).length
-  if (telling >= minLines && telling >= shareOfMuch * [...old].filter(isTelling).length) return 'much'
-  const isRare = shared.some((line) => line.trim().length >= minLetters)
-  return isRare || shared.length >= shareOfSome * old.size ? 'some' : 'none'
+  return telling >= minLines && telling >= shareOfMuch * [...old].filter(isTelling).length ? 'much' : 'some'
 }
