@@ -77,6 +77,18 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect([await author('b.py:1'), await author('b.py:2')]).toEqual([unknown(first, mover), by(mover)])
   })
 
+  test('lines that a command takes out of a file, and puts into another one, are whose they were', async () => {
+    const first = await say(write('a.py', linesOf('a', 12)))
+    const second = await say(write('b.py', linesOf('b', 3)))
+    const cutter = await exec("head -n 3 a.py >> b.py && sed -i 1,3d a.py && printf 'by the command\\n' >> b.py")
+    const found = [await author('b.py:3'), await author('b.py:4'), await author('b.py:6'), await author('b.py:7')]
+    expect(found).toEqual([by(second), by(first), by(first), by(cutter)])
+    expect(await author('a.py:1')).toEqual(by(first))
+    // A single one may have been written anew.
+    const last = await exec('tail -n 1 a.py > c.py && sed -i 9d a.py')
+    expect(await author('c.py:1')).toEqual(unknown(first, last))
+  })
+
   test('a file that a command moved onto one with the same content may be either', async () => {
     const first = await say(write('a.py', linesOf('a', 4)))
     const second = await say(write('b.py', linesOf('a', 4)))

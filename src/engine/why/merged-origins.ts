@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { type FileVersion, versionsOfCall, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { LostFiles } from '../../tools/guard/lost-files.ts'
-import { distinctLines, isTelling, likenessOf, lineCounts } from '../../tools/guard/shared-lines.ts'
+import { distinctLines, isMadeOf, isTelling, lineCounts } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
@@ -135,7 +135,7 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     found.push({ ...kind, origins, isSolid: solidLines(both, origins), isLong, traced: known })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
-  const isMuchOwn = likenessOf(distinctLines(before), fresh) === 'much'
+  const isMuchOwn = isMadeOf(fresh, distinctLines(before))
   if (before) await add(before, { isMuch: isMuchOwn, isOwn: true, isWhole: false }, merge.own)
   const files = await filesOfCall(tracer, version)
   for (const { path, isMuch, isWhole } of new LostFiles(files).sourcesOf(version.path, fresh)) {

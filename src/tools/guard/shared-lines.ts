@@ -21,15 +21,11 @@ export function isTelling(line: string): boolean {
 /** Lines that say something and that must be the same: fewer may be so by chance. */
 const minLines = 2
 /** Share of a text's lines that another one must have to be made of it. */
-const shareOfMuch = 0.5
+const minShare = 0.5
 
-/**
- * How much of a text is in another one that was made by a command while this one was lost: much if the other one has been made
- * of it; some if that comes into question, as it does for a single line.
- */
-export function likenessOf(old: ReadonlySet<string>, fresh: ReadonlySet<string>): 'much' | 'some' | 'none' {
-  const shared = [...old].filter((line) => fresh.has(line))
-  if (shared.length === 0) return 'none'
-  const telling = shared.filter(isTelling).length
-  return telling >= minLines && telling >= shareOfMuch * [...old].filter(isTelling).length ? 'much' : 'some'
+/** Whether a text that a command left is made of one that it took away. A single line may be from there as well. */
+export function isMadeOf(fresh: ReadonlySet<string>, old: ReadonlySet<string>): boolean {
+  const telling = [...old].filter(isTelling)
+  const shared = telling.filter((line) => fresh.has(line)).length
+  return shared >= minLines && shared >= minShare * telling.length
 }

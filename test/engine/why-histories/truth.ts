@@ -109,6 +109,12 @@ export function afterCommand(lines: readonly TrueLine[], next: Redraft, author: 
   return isPermuted ? reorder(lines, next, author) : observe(lines, keepLong(lines, next), author)
 }
 
+/** Lines that a command took out of a file: if all of them are short, nobody can tell whether it has written them anew. */
+export function writtenIfShort(lines: readonly TrueLine[], author: Author): TrueLine[] {
+  if (lines.some(({ text }) => isLong(text))) return [...lines]
+  return lines.map((line) => ({ ...line, authors: new Set([...line.authors, author]) }))
+}
+
 function sorted(lines: readonly { text: string }[]): string[] {
   return lines.map(({ text }) => text).sort()
 }
