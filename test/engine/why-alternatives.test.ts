@@ -55,6 +55,47 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect(await author('b.py:1')).toEqual(by(first))
   })
 
+  test('a file that a hand moves onto another one, or swaps with it, keeps its authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    const second = await say(write('b.py', linesOf('b', 9)))
+    const third = await say(write('c.py', linesOf('c', 9)))
+    renameSync(at('a.py'), at('b.py'))
+    expect([await author('b.py:1'), (await way('b.py:1'))[1]]).toEqual([by(first), 'moved by hand a.py:1'])
+    const last = await say(edit('b.py', 'line 2 that a is made of', 'a line of the last run'))
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([by(first), by(last)])
+    writeFileSync(at('c.py'), pool().content('b.py'))
+    writeFileSync(at('b.py'), linesOf('c', 9))
+    expect([await author('b.py:1'), await author('c.py:1'), await author('c.py:2')]).toEqual([
+      ...[by(third), by(first), by(last)],
+    ])
+    // Whoever changes it as well may have written what the other one had.
+    rmSync(at('c.py'))
+    writeFileSync(at('b.py'), `by hand\n${linesOf('c', 9)}`)
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([{ by: 'outside' }, unknown(third)])
+    expect(second).not.toBe(first)
+  })
+
+  test('an earlier content of a file that a hand puts back is not told as that of another file which had it once', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await exec('cp a.py b.py')
+    await say(write('b.py', linesOf('b', 9)))
+    await say(write('a.py', linesOf('another', 9)))
+    writeFileSync(at('a.py'), linesOf('a', 9))
+    expect((await author('a.py:1'))?.by).not.toBe('run')
+    expect(first).not.toBe('')
+  })
+
+  test('a content that a run writes again may have been copied before that, while it was a hand’s', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    writeFileSync(at('a.py'), linesOf('by hand', 9))
+    cpSync(at('a.py'), at('b.py'))
+    await exec('rm a.py')
+    const again = await say(write('a.py', linesOf('by hand', 9)))
+    await exec('mv b.py c.py')
+    expect(await author('c.py:1')).toEqual(unknown(again))
+    expect(first).not.toBe(again)
+  })
+
   test('a short file with the words of another one may be a copy of it', async () => {
     const first = await say(write('a.txt', 'a line of few words\n'))
     cpSync(at('a.txt'), at('copy.txt'))
@@ -84,6 +125,9 @@ describe.each(databases)('what more than one history explains, on %s', (database
     const found = [await author('b.py:3'), await author('b.py:4'), await author('b.py:6'), await author('b.py:7')]
     expect(found).toEqual([by(second), by(first), by(first), by(cutter)])
     expect(await author('a.py:1')).toEqual(by(first))
+    const twice = await say(write('twice.py', `${linesOf('d', 8)}${linesOf('d', 8)}`))
+    await exec('head -n 3 twice.py > d.py && sed -i 1,3d twice.py')
+    expect([await author('d.py:1'), await author('d.py:3')]).toEqual([by(twice), by(twice)])
     // A single one may have been written anew.
     const last = await exec('tail -n 1 a.py > c.py && sed -i 9d a.py')
     expect(await author('c.py:1')).toEqual(unknown(first, last))

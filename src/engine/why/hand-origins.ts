@@ -15,6 +15,7 @@ import { linesIn } from '../files/match-lines.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
 import {
   agreedLine,
+  type Brought,
   isBefore,
   type LineAuthor,
   maxVersions,
@@ -42,7 +43,7 @@ const maxPresent = 40
  */
 export async function handOrigins(
   tracer: Tracer,
-  place: Place,
+  place: Brought,
   hash: string,
   lines: readonly number[],
   unmatched: LineAuthor,
@@ -55,7 +56,10 @@ export async function handOrigins(
   if (same.length > 0 && !isShort) {
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
-    const isCut = same.length > maxVersionsAlike
+    const found = await versionsThatFound(tracer, place, same)
+    for (const version of found.slice(0, maxVersionsAlike))
+      all.push(await throughHand(tracer, place, version, lines, 'before'))
+    const isCut = Math.max(same.length, found.length) > maxVersionsAlike
     const isDoubted = await mayBeWritten(tracer, place, same, unmatched)
     const doubts = isDoubted ? [{ author: unmatched, passages: [] }] : []
     return lines.map((_, at) => {
@@ -64,10 +68,15 @@ export async function handOrigins(
     })
   }
   const all: (Found | undefined)[][] = []
-  const alike = [...(await maybeMoved(tracer, same, text)), ...(await filesLike(tracer, place, text))]
+  const alike = [
+    ...(await maybeMoved(tracer, same, text)),
+    ...(place.isChanged ? [] : await filesLike(tracer, place, text)),
+  ]
   for (const { version, shared, isWeak, isReplaced } of alike) {
     const isMoved = await areGone(tracer, [version])
-    const isDoubted = isWeak || isReplaced || (!isMoved && (shared < minCopied || unmatched.by === 'unknown'))
+    const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
+    // A file that was there may as well have been changed.
+    const isDoubted = isWeak || isReplaced || isUnlikely || place.since !== undefined
     const old = await tracer.contents.get(version.after ?? '', version)
     const both = old && linesOfBoth(old, bytes)
     const origins = both ? possibleOrigins(both.old, both.fresh) : []
@@ -101,15 +110,18 @@ interface Found {
 
 /**
  * Whether a content that other files had may have been written here, by whoever is named where there are none. A command that nobody
- * saw may have made it, unless a file is gone that had it. A hand may have put it back, where it was no longer in any of them.
+ * saw may have made it, unless a file is gone that had it. A hand may have put it back, where this file had it once, or where it was
+ * no longer in any of them.
  */
 async function mayBeWritten(
   tracer: Tracer,
-  place: Place,
+  place: Brought,
   same: readonly FileVersion[],
   unmatched: LineAuthor,
 ): Promise<boolean> {
   if (unmatched.by === 'unknown' && !(await areGone(tracer, same))) return true
+  const [any] = same
+  if (place.versions.some((each) => each.after === any?.after && isEarlier(each, place))) return true
   for (const version of same) {
     const versions = await versionsOfFile(tracer.rows, namesInFolders(join(version.folder, version.path)), maxVersions)
     const own = versions.find((each) => compareVersions(each, version) === 0)
@@ -119,18 +131,21 @@ async function mayBeWritten(
 }
 
 /**
- * Whether another content was recorded in a version's place before this one came about, and the file was changed or moved by hand
- * since: then it is not known whether this content was copied while that version was there, or was put back later.
+ * Whether another content was recorded in a version's place before this one came about, and its file was changed or moved by hand
+ * since, or this one had another content even then: it is not known whether this content was copied while that version was there, or
+ * was put back later.
  */
 async function wasReplaced(
   version: FileVersion,
   versions: readonly FileVersion[],
-  place: Place,
+  place: Brought,
   protect: ProtectedPlaces,
 ): Promise<boolean> {
+  const isOther = ({ after }: FileVersion) => after !== null && after !== version.after
   const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, place))
-  const isSame = ({ after }: FileVersion) => after === null || after === version.after
-  return !later.every(isSame) && (await lastOf(version, versions, protect)) === undefined
+  const replaced = later.find(isOther)
+  if (!replaced) return false
+  return replaced.at < (place.since ?? 0) || (await lastOf(version, versions, protect)) === undefined
 }
 
 /** Where it is not known who changed the file, it is not known either whether a hand has brought the line there. */
@@ -144,6 +159,19 @@ function toldAs({ author, passages: [first, ...rest] }: TracedLine, unmatched: L
 async function filesWith({ rows }: Tracer, place: Place, hash: string): Promise<FileVersion[]> {
   const found = await versionsWithContent(rows, hash, maxVersionsAlike + 1)
   return found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
+}
+
+/** Versions of the same files that found this content there, which nobody had recorded: it may have been copied then. */
+async function versionsThatFound({ rows }: Tracer, place: Place, same: readonly FileVersion[]): Promise<FileVersion[]> {
+  const found: FileVersion[] = []
+  for (const [whole, [any]] of Map.groupBy(same, ({ folder, path }) => join(folder, path))) {
+    const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
+    for (const [at, version] of versions.entries()) {
+      const isRecorded = at > 0 && versions[at - 1]?.after === version.before
+      if (version.before === any?.after && !isRecorded && isEarlier(version, place)) found.push(version)
+    }
+  }
+  return found
 }
 
 /** Clocks of file systems are coarser than ours. */
@@ -164,20 +192,22 @@ async function areGone({ rows, protect }: Tracer, same: readonly FileVersion[]):
   return true
 }
 
+/** Authors of lines of what a version left in another file, or found there. */
 async function throughHand(
   tracer: Tracer,
   { passages, before }: Place,
   version: FileVersion,
   lines: readonly number[],
+  side: 'before' | 'after' = 'after',
 ): Promise<TracedLine[]> {
-  const { folder, path, after, at } = version
+  const { folder, path, at, command } = version
   const whole = join(folder, path)
   const all = await versionsOfFile(tracer.rows, namesInFolders(whole), maxVersions)
   const isRemoved = all.at(-1)?.after === null
   const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
-  const versions = all.filter((each) => compareVersions(each, version) <= 0)
+  const versions = all.filter((each) => compareVersions(each, version) < (side === 'after' ? 1 : 0))
   const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
-  const end = { hash: after, at }
+  const end = { hash: version[side], at: side === 'after' ? at : (command?.since ?? at) }
   const from: Place = { path: whole, versions, all, passages: passages + 1, end, ...(before && { before }) }
   return (await tracer.traceFrom(passage, from, lines)).map(doubted)
 }
@@ -214,7 +244,7 @@ const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThe
  * Versions of files that had lines of this text: all that are gone, and the last changed. One that is there as it was recorded was not
  * moved: a hand that copied a few of its lines is who brought them.
  */
-async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
+async function filesLike({ rows, contents, protect }: Tracer, place: Brought, text: string): Promise<Alike[]> {
   const lines = telling(text)
   const found: Alike[] = []
   let left = maxPresent
@@ -234,7 +264,7 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
  */
 async function versionsLike(
   { contents, protect }: Pick<Tracer, 'contents' | 'protect'>,
-  place: Place,
+  place: Brought,
   versions: readonly FileVersion[],
   lines: ReadonlySet<string>,
 ): Promise<Alike[]> {

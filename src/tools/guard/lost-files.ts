@@ -4,7 +4,7 @@ import { distinctLines, isMadeOf, lineCounts } from './shared-lines.ts'
 /** A file of whose content a command took something away: it is gone, or has another content instead. */
 interface LostFile {
   path: string
-  /** Lines that are no longer there, without blank ones. */
+  /** Lines that are no longer there, or not as often, without blank ones. */
   lines: ReadonlySet<string>
   /** How often it had each line. */
   counts: ReadonlyMap<string, number>
@@ -32,12 +32,12 @@ export class LostFiles {
     const takers = Map.groupBy(versions, ({ after }) => after?.sha256)
     for (const { path, before, after } of versions) {
       if (!before?.bytes || after?.sha256 === before.sha256) continue
-      const old = distinctLines(before.bytes)
-      const kept = distinctLines(after?.bytes)
+      const [counts, kept] = [lineCounts(before.bytes), lineCounts(after?.bytes)]
       const paths = (takers.get(before.sha256) ?? []).map((each) => each.path)
-      const lines = paths.length > 0 ? old : new Set([...old].filter((line) => !kept.has(line)))
+      const isLost = ([line, count]: [string, number]) => paths.length > 0 || count > (kept.get(line) ?? 0)
+      const lines = new Set([...counts].filter(isLost).map(([line]) => line))
       if (lines.size === 0) continue
-      this.#lost.push({ path, lines, counts: lineCounts(before.bytes), isThere: after !== null, takers: paths })
+      this.#lost.push({ path, lines, counts, isThere: after !== null, takers: paths })
     }
     for (const file of this.#lost)
       for (const line of file.lines) {
