@@ -75,6 +75,18 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect(second).not.toBe(first)
   })
 
+  test('a file that a hand moved away and changed much, or moved back, is not denied to its runs', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await say(write('b.py', linesOf('b', 9)))
+    renameSync(at('a.py'), at('t'))
+    renameSync(at('b.py'), at('a.py'))
+    writeFileSync(at('b.py'), `${linesOf('a', 2)}${linesOf('a hand', 7)}`)
+    await say(edit('a.py', 'line 9 that b is made of', 'a line of another run'))
+    expect([await author('b.py:1'), await author('b.py:3')]).toEqual([unknown(first), { by: 'outside' }])
+    renameSync(at('t'), at('a.py'))
+    expect(await author('a.py:1')).toEqual(unknown(first))
+  })
+
   test('an earlier content of a file that a hand puts back is not told as that of another file which had it once', async () => {
     const first = await say(write('a.py', linesOf('a', 9)))
     await exec('cp a.py b.py')

@@ -64,7 +64,7 @@ export async function handOrigins(
     const doubts = isDoubted ? [{ author: unmatched, passages: [] }] : []
     return lines.map((_, at) => {
       const found = all.flatMap((each) => each[at] ?? [])
-      return toldAs(agreed([...found, ...doubts], isCut), unmatched)
+      return toldAs(agreed([...doubts, ...found], isCut), unmatched)
     })
   }
   const all: (Found | undefined)[][] = []
@@ -97,7 +97,7 @@ export async function handOrigins(
     // Unless the line must be from one of these files, whoever brought this one may have written it.
     const fresh = each.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, passages: [] }]
     const found = each.flatMap((one) => one.found)
-    return toldAs(agreedLine([...found, ...fresh], { since: null, why: lineThere }), unmatched)
+    return toldAs(agreedLine([...fresh, ...found], { since: null, why: lineThere }), unmatched)
   })
 }
 
@@ -155,10 +155,19 @@ function toldAs({ author, passages: [first, ...rest] }: TracedLine, unmatched: L
   return { author, passages: [{ ...first, how }, ...rest] }
 }
 
-/** All versions of other files that left this content: one that has it again may be the work of another run. */
-async function filesWith({ rows }: Tracer, place: Place, hash: string): Promise<FileVersion[]> {
+/**
+ * All versions of other files that left this content: one that has it again may be the work of another run. Of the file itself those
+ * that a hand may have moved away, and back.
+ */
+async function filesWith({ rows }: Tracer, place: Brought, hash: string): Promise<FileVersion[]> {
   const found = await versionsWithContent(rows, hash, maxVersionsAlike + 1)
-  return found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
+  const others = found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
+  return [...others, ...ownThatLeft(place).filter(({ after }) => after === hash)]
+}
+
+function ownThatLeft(place: Brought): FileVersion[] {
+  if (place.since === undefined) return []
+  return place.versions.filter((each) => isEarlier(each, place) && hasLeft(each, place.versions))
 }
 
 /** Versions of the same files that found this content there, which nobody had recorded: it may have been copied then. */
@@ -246,7 +255,9 @@ const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThe
  */
 async function filesLike({ rows, contents, protect }: Tracer, place: Brought, text: string): Promise<Alike[]> {
   const lines = telling(text)
-  const found: Alike[] = []
+  const own = new Set(ownThatLeft(place))
+  const alike = own.size === 0 ? [] : await versionsLike({ contents, protect }, place, place.versions, lines)
+  const found = alike.filter(({ version }) => own.has(version))
   let left = maxPresent
   for (const { folder } of namesInFolders(place.path))
     for (const name of await namesInFolder(rows, folder, maxNames)) {
@@ -259,8 +270,8 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Brought, te
 }
 
 /**
- * Of one file the versions that a text may be from, also if it was removed or written anew since; else the last one, if it has some of
- * the lines and is gone. One that an undo found undone may just have been moved away.
+ * Of one file the versions that a text may be from, also if it was removed or written anew since; else those that have some of the
+ * lines, and that a hand may have moved away.
  */
 async function versionsLike(
   { contents, protect }: Pick<Tracer, 'contents' | 'protect'>,
@@ -269,6 +280,8 @@ async function versionsLike(
   lines: ReadonlySet<string>,
 ): Promise<Alike[]> {
   const earlier = versions.filter((each) => isEarlier(each, place))
+  const mayBeElsewhere = async (version: FileVersion) =>
+    version === earlier.at(-1) ? !(await isStillThere(version, versions, protect)) : hasLeft(version, versions)
   const alike: Alike[] = []
   for (const version of earlier.slice(-maxVersionsAlike).reverse()) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
@@ -276,14 +289,12 @@ async function versionsLike(
     const shared = [...old].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minLetters
     const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-    if (shared.length === 0 || (isWeak && version !== earlier.at(-1))) continue
+    if (shared.length === 0 || (isWeak && !(await mayBeElsewhere(version)))) continue
     const isReplaced = await wasReplaced(version, versions, place, protect)
     alike.push({ version, shared: shared.length, isWeak, isReplaced })
   }
   const strong = alike.filter(({ isWeak }) => !isWeak)
-  const [last] = alike
-  if (strong.length > 0 || !last) return strong
-  return (await isStillThere(last.version, versions, protect)) ? [] : [last]
+  return strong.length > 0 ? strong : alike
 }
 
 /**
@@ -299,6 +310,12 @@ async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[
     if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
   }
   return found
+}
+
+/** Whether a version was no longer there when the next one was made, and no record tells where it went. */
+function hasLeft(version: FileVersion, versions: readonly FileVersion[]): boolean {
+  const next = versions[versions.indexOf(version) + 1]
+  return next !== undefined && next.before !== version.after
 }
 
 /** Whether a file was there all the time since a version, as far as versions and the disk tell. */
