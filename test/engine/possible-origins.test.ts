@@ -10,6 +10,8 @@ test('a line that stayed may be each line that some shortest difference makes it
     const old = Array.from({ length: chance(7) }, line)
     const fresh = chance(2) === 0 ? Array.from({ length: chance(7) }, line) : changed(old, chance, line)
     const [matched, all] = [matchLines(old, fresh), shortest(old, fresh)]
+    const pairs = new Map(matched.flatMap((from, at) => (from === isNew ? [] : [[at, from]])))
+    expect(all).toContainEqual(pairs)
     for (const [at, origins] of possibleOrigins(old, fresh).entries()) {
       const from = matched[at] ?? isNew
       const equal = old.flatMap((text, place) => (text === fresh[at] ? place : []))

@@ -17,15 +17,17 @@ const chosen = process.env['SEED']
 const first = Number(chosen ?? process.env['FROM'] ?? firstOf(1000))
 
 test('in random histories of files no line has a wrong author and no run is denied its work', async () => {
-  const tally: Tally = { lines: 0, unknown: 0, unseen: 0, reasons: new Map(), wrong: [], denied: [], misled: [] }
+  const tally: Tally = { lines: 0, unknown: 0, unseen: 0, reasons: new Map(), faults: [] }
   for (let seed = first; tally.lines < enoughLines; seed++) {
     // Every other history is one of PostgreSQL.
     const history = await newHistory(databases[seed % databases.length] ?? 'sqlite', seededChance(seed))
     for (let at = 0; at < actsEach; at++) await history.act()
-    const found = faultsIn(tally)
+    const met = tally.faults.length
     await judge(history, seed, tally)
     expect(history.hands.troubles).toEqual([])
-    if (faultsIn(tally) > found) tally.wrong.push(...history.acts)
+    const faults = tally.faults.slice(met)
+    // At once, and all of them: a long difference is cut where it is printed.
+    if (faults.length > 0) process.stdout.write(`${[...faults, ...history.acts].join('\n')}\n`)
     await history.remove()
     if (chosen) break
   }
@@ -34,8 +36,7 @@ test('in random histories of files no line has a wrong author and no run is deni
   )
   for (const [reason, lines] of [...tally.reasons].sort(([, a], [, b]) => b - a))
     process.stdout.write(`  ${lines} unknown: ${reason}\n`)
-  const { wrong, denied, misled } = tally
-  expect({ wrong, denied, misled }).toEqual({ wrong: [], denied: [], misled: [] })
+  expect(tally.faults).toEqual([])
   // One short history may be all about copies by hand.
   if (isLong && !chosen) expect(tally.unknown / tally.lines).toBeLessThan(0.05)
 })
@@ -47,16 +48,11 @@ interface Tally {
   unseen: number
   /** Unknown lines by what is told as the reason. */
   reasons: Map<string, number>
-  /** Lines for which another run was named than the one that wrote them. */
-  wrong: string[]
-  /** Lines of runs that were said to be nobody's. */
-  denied: string[]
-  /** Lines of such commands that are unknown, and their run is not among those named. */
-  misled: string[]
-}
-
-function faultsIn({ wrong, denied, misled }: Tally): number {
-  return wrong.length + denied.length + misled.length
+  /**
+   * Wrong: another run was named than the one that wrote the line. Denied: a run's line was said to be nobody's. Misled: a line of
+   * such a command is unknown, and its run is not among those named.
+   */
+  faults: string[]
 }
 
 /** Asks about every line of every file. */
@@ -68,7 +64,8 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
       expect(file?.text).toBe(text)
       const { author } = file ?? {}
       const answer = author?.by === 'run' ? author.runId : author?.by === 'unknown' ? 'unknown' : hand
-      const where = `SEED=${seed} ${path}:${at + 1} "${text}": ${answer}, not ${[...authors].join(' or ')}`
+      const told = author?.by === 'unknown' ? [answer, ...author.runIds].join(' ') : answer
+      const where = `SEED=${seed} ${path}:${at + 1} "${text}": ${told}, not ${[...authors].join(' or ')}`
       tally.lines++
       if (author?.by === 'unknown') {
         const isUnseen = [...authors].some((each) => unseen.has(each))
@@ -79,8 +76,8 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
           tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1)
         }
         // Where a command did it that no survey saw, the answer leads to its run.
-        if (isUnseen && !author.runIds.some((runId) => authors.has(runId))) tally.misled.push(where)
+        if (isUnseen && !author.runIds.some((runId) => authors.has(runId))) tally.faults.push(`misled: ${where}`)
       } else if (!authors.has(answer) && !carriers.has(answer))
-        (answer === hand ? tally.denied : tally.wrong).push(where)
+        tally.faults.push(`${answer === hand ? 'denied' : 'wrong'}: ${where}`)
     }
 }

@@ -224,6 +224,11 @@ describe('lines from one version to the next', () => {
     expect(authors).toEqual(['a', 'b', 'a', 'a', 'a', 'a'])
   })
 
+  test('as many lines stay as can: a line that is once in both texts does not outweigh two others', () => {
+    const authors = authorsOf(['a', 'import os', '}', 'b', '}'], ['}', 'c', '}', 'd', 'import os'])
+    expect(authors).toEqual(['a', 'b', 'a', 'b', 'b'])
+  })
+
   test('a block that moves is somebody’s work, the rest is not', () => {
     const authors = authorsOf(['x', 'y', 'z', 'q'], ['q', 'x', 'y', 'z'])
     expect(authors).toEqual(['b', 'a', 'a', 'a'])

@@ -157,9 +157,9 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     const first = await say(write('a.py', `import os\n${linesOf('a', 5)}`))
     const second = await say(write('b.py', `import os\n${linesOf('b', 5)}`))
     const other = await exec("rm b.py && sed -i 's/line 3/LINE 3/' a.py && printf 'import os\\nnew\\n' > c.py")
-    expect(second).not.toBe(first)
     expect(await authors('a.py', 6)).toEqual([...some(3, first), by(other), ...some(2, first)])
-    expect(await authors('c.py', 2)).toEqual(some(2, other))
+    // It may be all that is left of the other one.
+    expect(await authors('c.py', 2)).toEqual([unknown(second, other), by(other)])
   })
 
   test('what a hand had changed before is told as such behind the move', async () => {

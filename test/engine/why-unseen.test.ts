@@ -157,8 +157,8 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
     ])
   })
 
-  test('a short file that came there by hand is unknown if a file that is gone had the same, and no run’s if it is still there', async () => {
-    const first = await say(write('a.txt', '1\n2\nthree\n'))
+  test('a file of a few letters that came there by hand is unknown if a file that is gone had the same, and no run’s if it is still there', async () => {
+    const first = await say(write('a.txt', '1\n2\n3\n'))
     cpSync(at('a.txt'), at('copy.txt'))
     expect([await author('copy.txt:1'), await author('copy.txt:3')]).toEqual([{ by: 'before' }, { by: 'before' }])
     rmSync(at('copy.txt'))
@@ -304,7 +304,7 @@ describe.each(databases)('what no survey has seen, on %s', (database) => {
 
   test('a command that ends while why reads is denied nothing, after whichever read it ends', async () => {
     for (let after = 1; after <= 12; after++) {
-      const running = await begin(`printf 'by the command\\n' > new-${after}.py`)
+      const running = await begin(`printf 'by the command ${after}\\n' > new-${after}.py`)
       let isOver = false
       const found = await authorWhile(`new-${after}.py:1`, after, async () => {
         isOver = true

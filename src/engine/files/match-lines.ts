@@ -1,4 +1,4 @@
-import { editScript } from '../../tools/files/unified-diff.ts'
+import { editScript, shortestScript } from '../../tools/files/unified-diff.ts'
 
 /** Lines as editors count them, with either line ending, with or without one at the end. */
 export function linesIn(text: string): string[] {
@@ -8,8 +8,9 @@ export function linesIn(text: string): string[] {
 }
 
 /**
- * For each line of the second text, its index in the first; -1 for a new one. Lines that occur once in each text are matched
- * first, as in a patience diff, so that a mostly rewritten text keeps its authors where it is unchanged.
+ * For each line of the second text, its index in the first; -1 for a new one: a longest common subsequence, as every shortest
+ * difference has one. Texts that differ in too much are matched by the lines that occur once in each, as in a patience diff, so that
+ * a mostly rewritten text keeps its authors where it is unchanged.
  */
 export function matchLines(old: string[], fresh: string[]): number[] {
   const from = new Array<number>(fresh.length).fill(-1)
@@ -22,29 +23,42 @@ export function matchLines(old: string[], fresh: string[]): number[] {
     from[fresh.length - end] = old.length - end
   }
   const [oldEnd, freshEnd] = [old.length - end, fresh.length - end]
+  const match = (a: Part, b: Part, script: typeof shortestScript) =>
+    matchBetween(old.slice(...a), fresh.slice(...b), script, (x, y) => {
+      from[b[0] + y] = a[0] + x
+    })
+  if (match([start, oldEnd], [start, freshEnd], shortestScript)) return from
   let [a, b] = [start, start]
   for (const [oldAt, freshAt] of [...anchors(old, fresh, start, oldEnd, freshEnd), [oldEnd, freshEnd] as const]) {
-    matchBetween(old.slice(a, oldAt), fresh.slice(b, freshAt), (x, y) => {
-      from[b + y] = a + x
-    })
+    match([a, oldAt], [b, freshAt], editScript)
     if (freshAt < freshEnd) from[freshAt] = oldAt
     ;[a, b] = [oldAt + 1, freshAt + 1]
   }
   return from
 }
 
-/** Matches the lines that both texts have, by a diff. */
-function matchBetween(old: string[], fresh: string[], onMatch: (old: number, fresh: number) => void): void {
+/** Lines of a text: the first, and the one behind the last. */
+type Part = [start: number, end: number]
+
+/** Matches the lines that both texts have, by a diff; false if that gave up. */
+function matchBetween(
+  old: string[],
+  fresh: string[],
+  script: typeof shortestScript,
+  onMatch: (old: number, fresh: number) => void,
+): boolean {
   const [a, b] = [sharedWith(fresh, old), sharedWith(old, fresh)]
-  let [x, y] = [0, 0]
-  for (const { sign } of editScript(
+  const signs = script(
     a.map(({ line }) => line),
     b.map(({ line }) => line),
-  )) {
+  )
+  let [x, y] = [0, 0]
+  for (const { sign } of signs ?? []) {
     if (sign === ' ') onMatch(a[x]?.at ?? -1, b[y]?.at ?? -1)
     if (sign !== '+') x++
     if (sign !== '-') y++
   }
+  return signs !== undefined
 }
 
 function sharedWith(others: string[], lines: string[]): { line: string; at: number }[] {

@@ -15,6 +15,7 @@ import { linesIn } from '../files/match-lines.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
 import {
   agreedLine,
+  type Brought,
   isBefore,
   type LineAuthor,
   maxVersions,
@@ -42,7 +43,7 @@ const maxPresent = 40
  */
 export async function handOrigins(
   tracer: Tracer,
-  place: Place,
+  place: Brought,
   hash: string,
   lines: readonly number[],
   unmatched: LineAuthor,
@@ -55,20 +56,27 @@ export async function handOrigins(
   if (same.length > 0 && !isShort) {
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
-    const isCut = same.length > maxVersionsAlike
-    // Whatever a command did that nobody saw, it may have made this content itself, unless a file is gone that had it.
-    const isDoubted = unmatched.by === 'unknown' && !(await areGone(tracer, same))
+    const found = await versionsThatFound(tracer, place, same)
+    for (const version of found.slice(0, maxVersionsAlike))
+      all.push(await throughHand(tracer, place, version, lines, 'before'))
+    const isCut = Math.max(same.length, found.length) > maxVersionsAlike
+    const isDoubted = await mayBeWritten(tracer, place, same, unmatched)
     const doubts = isDoubted ? [{ author: unmatched, passages: [] }] : []
     return lines.map((_, at) => {
       const found = all.flatMap((each) => each[at] ?? [])
-      return toldAs(agreed([...found, ...doubts], isCut), unmatched)
+      return toldAs(agreed([...doubts, ...found], isCut), unmatched)
     })
   }
-  const all: (TracedLine | undefined)[][] = []
-  const alike = [...(await maybeMoved(tracer, same)), ...(await filesLike(tracer, place, text))]
-  for (const { version, shared, isWeak } of alike) {
+  const all: (Found | undefined)[][] = []
+  const alike = [
+    ...(await maybeMoved(tracer, same, text)),
+    ...(place.isChanged ? [] : await filesLike(tracer, place, text)),
+  ]
+  for (const { version, shared, isWeak, isReplaced } of alike) {
     const isMoved = await areGone(tracer, [version])
-    const isDoubted = isWeak || (!isMoved && (shared < minCopied || unmatched.by === 'unknown'))
+    const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
+    // A file that was there may as well have been changed.
+    const isDoubted = isWeak || isReplaced || isUnlikely || place.since !== undefined
     const old = await tracer.contents.get(version.after ?? '', version)
     const both = old && linesOfBoth(old, bytes)
     const origins = both ? possibleOrigins(both.old, both.fresh) : []
@@ -79,17 +87,65 @@ export async function handOrigins(
       lines.map((line) => {
         const from = origins[line] ?? []
         const found = from.flatMap((each) => (each === isAny ? anyLine : (byLine.get(each) ?? [])))
-        if (found.length === 0) return undefined
-        const fresh = isDoubted || from.includes(isNew) ? [{ author: unmatched, passages: [] }] : []
-        return agreedLine([...fresh, ...found], { since: null, why: lineThere })
+        return found.length === 0 ? undefined : { found, isSure: !isDoubted && !from.includes(isNew) }
       }),
     )
   }
   if (all.length === 0) return undefined
   return lines.map((_, at) => {
-    const found = all.flatMap((each) => each[at] ?? [])
-    return found.length === 0 ? { author: unmatched, passages: [] } : toldAs(agreed(found, false), unmatched)
+    const each = all.flatMap((one) => one[at] ?? [])
+    // Unless the line must be from one of these files, whoever brought this one may have written it.
+    const fresh = each.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, passages: [] }]
+    const found = each.flatMap((one) => one.found)
+    return toldAs(agreedLine([...fresh, ...found], { since: null, why: lineThere }), unmatched)
   })
+}
+
+/** What a line may be of another file. */
+interface Found {
+  found: TracedLine[]
+  /** The line stands in its place among the others that are from there. */
+  isSure: boolean
+}
+
+/**
+ * Whether a content that other files had may have been written here, by whoever is named where there are none. A command that nobody
+ * saw may have made it, unless a file is gone that had it. A hand may have put it back, where this file had it once, or where it was
+ * no longer in any of them.
+ */
+async function mayBeWritten(
+  tracer: Tracer,
+  place: Brought,
+  same: readonly FileVersion[],
+  unmatched: LineAuthor,
+): Promise<boolean> {
+  if (unmatched.by === 'unknown' && !(await areGone(tracer, same))) return true
+  const [any] = same
+  if (place.versions.some((each) => each.after === any?.after && isEarlier(each, place))) return true
+  for (const version of same) {
+    const versions = await versionsOfFile(tracer.rows, namesInFolders(join(version.folder, version.path)), maxVersions)
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    if (!own || !(await wasReplaced(own, versions, place, tracer.protect))) return false
+  }
+  return true
+}
+
+/**
+ * Whether another content was recorded in a version's place before this one came about, and its file was changed or moved by hand
+ * since, or this one had another content even then: it is not known whether this content was copied while that version was there, or
+ * was put back later.
+ */
+async function wasReplaced(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  place: Brought,
+  protect: ProtectedPlaces,
+): Promise<boolean> {
+  const isOther = ({ after }: FileVersion) => after !== null && after !== version.after
+  const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, place))
+  const replaced = later.find(isOther)
+  if (!replaced) return false
+  return replaced.at < (place.since ?? 0) || (await lastOf(version, versions, protect)) === undefined
 }
 
 /** Where it is not known who changed the file, it is not known either whether a hand has brought the line there. */
@@ -99,10 +155,32 @@ function toldAs({ author, passages: [first, ...rest] }: TracedLine, unmatched: L
   return { author, passages: [{ ...first, how }, ...rest] }
 }
 
-/** All versions of other files that left this content: one that has it again may be the work of another run. */
-async function filesWith({ rows }: Tracer, place: Place, hash: string): Promise<FileVersion[]> {
+/**
+ * All versions of other files that left this content: one that has it again may be the work of another run. Of the file itself those
+ * that a hand may have moved away, and back.
+ */
+async function filesWith({ rows }: Tracer, place: Brought, hash: string): Promise<FileVersion[]> {
   const found = await versionsWithContent(rows, hash, maxVersionsAlike + 1)
-  return found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
+  const others = found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
+  return [...others, ...ownThatLeft(place).filter(({ after }) => after === hash)]
+}
+
+function ownThatLeft(place: Brought): FileVersion[] {
+  if (place.since === undefined) return []
+  return place.versions.filter((each) => isEarlier(each, place) && hasLeft(each, place.versions))
+}
+
+/** Versions of the same files that found this content there, which nobody had recorded: it may have been copied then. */
+async function versionsThatFound({ rows }: Tracer, place: Place, same: readonly FileVersion[]): Promise<FileVersion[]> {
+  const found: FileVersion[] = []
+  for (const [whole, [any]] of Map.groupBy(same, ({ folder, path }) => join(folder, path))) {
+    const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
+    for (const [at, version] of versions.entries()) {
+      const isRecorded = at > 0 && versions[at - 1]?.after === version.before
+      if (version.before === any?.after && !isRecorded && isEarlier(version, place)) found.push(version)
+    }
+  }
+  return found
 }
 
 /** Clocks of file systems are coarser than ours. */
@@ -123,20 +201,22 @@ async function areGone({ rows, protect }: Tracer, same: readonly FileVersion[]):
   return true
 }
 
+/** Authors of lines of what a version left in another file, or found there. */
 async function throughHand(
   tracer: Tracer,
   { passages, before }: Place,
   version: FileVersion,
   lines: readonly number[],
+  side: 'before' | 'after' = 'after',
 ): Promise<TracedLine[]> {
-  const { folder, path, after, at } = version
+  const { folder, path, at, command } = version
   const whole = join(folder, path)
   const all = await versionsOfFile(tracer.rows, namesInFolders(whole), maxVersions)
   const isRemoved = all.at(-1)?.after === null
   const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
-  const versions = all.filter((each) => compareVersions(each, version) <= 0)
+  const versions = all.filter((each) => compareVersions(each, version) < (side === 'after' ? 1 : 0))
   const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
-  const end = { hash: after, at }
+  const end = { hash: version[side], at: side === 'after' ? at : (command?.since ?? at) }
   const from: Place = { path: whole, versions, all, passages: passages + 1, end, ...(before && { before }) }
   return (await tracer.traceFrom(passage, from, lines)).map(doubted)
 }
@@ -162,6 +242,8 @@ interface Alike {
   /** Number of lines that say something and are in both. */
   shared: number
   isWeak: boolean
+  /** It was no longer there when the text came about, as far as versions tell. */
+  isReplaced: boolean
 }
 
 const lineThere = 'the file came there by hand, and another one had this line'
@@ -171,9 +253,11 @@ const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThe
  * Versions of files that had lines of this text: all that are gone, and the last changed. One that is there as it was recorded was not
  * moved: a hand that copied a few of its lines is who brought them.
  */
-async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
+async function filesLike({ rows, contents, protect }: Tracer, place: Brought, text: string): Promise<Alike[]> {
   const lines = telling(text)
-  const found: Alike[] = []
+  const own = new Set(ownThatLeft(place))
+  const alike = own.size === 0 ? [] : await versionsLike({ contents, protect }, place, place.versions, lines)
+  const found = alike.filter(({ version }) => own.has(version))
   let left = maxPresent
   for (const { folder } of namesInFolders(place.path))
     for (const name of await namesInFolder(rows, folder, maxNames)) {
@@ -186,16 +270,18 @@ async function filesLike({ rows, contents, protect }: Tracer, place: Place, text
 }
 
 /**
- * Of one file the versions that a text may be from, also if it was removed or written anew since; else the last one, if it has some of
- * the lines and is gone. One that an undo found undone may just have been moved away.
+ * Of one file the versions that a text may be from, also if it was removed or written anew since; else those that have some of the
+ * lines, and that a hand may have moved away.
  */
 async function versionsLike(
   { contents, protect }: Pick<Tracer, 'contents' | 'protect'>,
-  place: Place,
+  place: Brought,
   versions: readonly FileVersion[],
   lines: ReadonlySet<string>,
 ): Promise<Alike[]> {
   const earlier = versions.filter((each) => isEarlier(each, place))
+  const mayBeElsewhere = async (version: FileVersion) =>
+    version === earlier.at(-1) ? !(await isStillThere(version, versions, protect)) : hasLeft(version, versions)
   const alike: Alike[] = []
   for (const version of earlier.slice(-maxVersionsAlike).reverse()) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
@@ -203,24 +289,33 @@ async function versionsLike(
     const shared = [...old].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minLetters
     const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-    if (shared.length > 0 && (!isWeak || version === earlier.at(-1)))
-      alike.push({ version, shared: shared.length, isWeak })
+    if (shared.length === 0 || (isWeak && !(await mayBeElsewhere(version)))) continue
+    const isReplaced = await wasReplaced(version, versions, place, protect)
+    alike.push({ version, shared: shared.length, isWeak, isReplaced })
   }
   const strong = alike.filter(({ isWeak }) => !isWeak)
-  const [last] = alike
-  if (strong.length > 0 || !last) return strong
-  return (await isStillThere(last.version, versions, protect)) ? [] : [last]
+  return strong.length > 0 ? strong : alike
 }
 
-/** Versions with the same short content, which may be so by chance; a file that is still there was not moved. */
-async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[]): Promise<Alike[]> {
+/**
+ * Versions with the same short content, which may be so by chance. A file that is still there was not moved; whether it was copied is
+ * in question if the content says something.
+ */
+async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[], text: string): Promise<Alike[]> {
   const found: Alike[] = []
   for (const version of same) {
     const versions = await versionsOfFile(rows, namesInFolders(join(version.folder, version.path)), maxVersions)
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (!own || !(await isStillThere(own, versions, protect))) found.push({ version, shared: 0, isWeak: true })
+    const isLikely = telling(text).size > 0 || !own || !(await isStillThere(own, versions, protect))
+    if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
   }
   return found
+}
+
+/** Whether a version was no longer there when the next one was made, and no record tells where it went. */
+function hasLeft(version: FileVersion, versions: readonly FileVersion[]): boolean {
+  const next = versions[versions.indexOf(version) + 1]
+  return next !== undefined && next.before !== version.after
 }
 
 /** Whether a file was there all the time since a version, as far as versions and the disk tell. */
@@ -229,12 +324,22 @@ async function isStillThere(
   versions: readonly FileVersion[],
   protect: ProtectedPlaces,
 ): Promise<boolean> {
+  return typeof (await lastOf(version, versions, protect)) === 'string'
+}
+
+/** The content of a file if all that happened to it since a version was recorded, null if it was removed; else undefined. */
+async function lastOf(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  protect: ProtectedPlaces,
+): Promise<string | null | undefined> {
   let hash = version.after
   for (const { before, after } of versions.slice(versions.indexOf(version) + 1)) {
-    if (before !== hash) return false
+    if (before !== hash) return undefined
     hash = after
   }
-  return hash !== null && (await hashNow({ folder: version.folder, path: version.path, protect })) === hash
+  const now = await hashNow({ folder: version.folder, path: version.path, protect })
+  return now === hash ? hash : undefined
 }
 
 /** Lines that say something. */

@@ -113,10 +113,31 @@ export class LineTracer implements Tracer {
     const origins = await this.#originsOf(node, open)
     const why = node.via.kind === 'version' ? equalInOrder : equalByHand
     const since = node.parent?.at ?? node.at
-    if (origins) return open.choose(origins, await this.#authorOf(place, node), { since, why })
+    if (origins) {
+      const author = await this.#authorOf(place, node)
+      const brought = await this.#brought(place, node, open, origins)
+      return open.choose(origins, (line) => brought.get(line) ?? { author, passages: [] }, { since, why })
+    }
     const map = await this.#mapOf(node)
     const fresh = open.follow(map ?? [])
     if (fresh.length > 0) open.close(map ? await this.#authorOf(place, node) : await this.#lost(place, node), fresh)
+  }
+
+  /** Lines that the version before has not, as another file had them: a hand may have put that one in its place. */
+  async #brought(
+    place: Place,
+    node: VersionNode,
+    open: OpenLines,
+    origins: readonly number[][],
+  ): Promise<Map<number, TracedLine>> {
+    const { via, hash } = node
+    const lines = open.lines().flatMap(({ line }) => (origins[line]?.includes(isNew) ? line : []))
+    if (via.kind !== 'gap' || !hash || lines.length === 0 || place.passages >= maxPassages) return new Map()
+    const kept = origins.filter((from) => from.some((each) => each !== isNew)).length
+    const isChanged = kept >= origins.length / 2
+    const author = await this.#authorOf(place, node)
+    const found = await handOrigins(this, { ...place, since: via.since, isChanged }, hash, lines, author)
+    return new Map(found?.map((each, at) => [lines[at] ?? 0, each]))
   }
 
   /** Author of lines that cannot be followed further, since a content is missing. */
@@ -180,13 +201,9 @@ export class LineTracer implements Tracer {
     if (via.kind === 'version') return this.#merged(place, node, via.version, open)
     if (!node.hash) return undefined
     const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
-    return handOrigins(
-      this,
-      place,
-      node.hash,
-      open.map(({ line }) => line),
-      unmatched,
-    )
+    const brought = via.kind === 'gap' ? { ...place, since: via.since } : place
+    const lines = open.map(({ line }) => line)
+    return handOrigins(this, brought, node.hash, lines, unmatched)
   }
 
   async #moved(

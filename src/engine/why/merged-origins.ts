@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { type FileVersion, versionsOfCall, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { LostFiles } from '../../tools/guard/lost-files.ts'
-import { distinctLines, isDistinctive, lineCounts, overlapOf } from '../../tools/guard/shared-lines.ts'
+import { distinctLines, isDistinctive, isMadeOf, lineCounts } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
@@ -58,13 +58,14 @@ export async function mergedOrigins(
   return lines.map((line) => {
     const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
-    const solid = sure.filter(({ isSolid }) => isSolid[line])
+    const solid = having.filter(({ isSolid }) => isSolid[line])
+    const isInRow = solid.some((each) => sure.includes(each))
     const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isHeld(each, line)))
-    const isKept = solid.length > 0 || (isInAll && sure.length > 0)
-    const likely = having.filter((each) => sure.includes(each) || each.isWhole)
-    // Of files that all have a "}" it is that of the one whose lines stand around it.
-    const kept = solid.length > 0 ? solid : likely
-    const found = (isKept ? kept : having).flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
+    const isKept = isInRow || (isInAll && sure.length > 0)
+    // Of files that all have a "}" it is that of the one whose lines stand around it, the more so if it cannot be new there.
+    const firm = solid.filter(({ origins }) => !origins[line]?.includes(isNew))
+    const from = !isInRow ? having : firm.length > 0 ? firm : solid
+    const found = from.flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
     if (found.length === 0) return written
     return agreedLine(isKept ? found : [...found, written], doubt)
   })
@@ -134,7 +135,7 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     found.push({ ...kind, origins, isSolid: solidLines(both, origins), isLong, traced: known })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
-  const isMuchOwn = overlapOf(distinctLines(before), fresh) === 'much'
+  const isMuchOwn = isMadeOf(fresh, distinctLines(before))
   if (before) await add(before, { isMuch: isMuchOwn, isOwn: true, isWhole: false }, merge.own)
   const files = await filesOfCall(tracer, version)
   for (const { path, isMuch, isWhole } of new LostFiles(files).sourcesOf(version.path, fresh)) {

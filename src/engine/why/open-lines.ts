@@ -7,7 +7,7 @@ import { agreedLine, type LineAuthor, type TracedLine, unknown } from './traced-
 interface Choice {
   asked: number
   options: number[]
-  fresh?: LineAuthor
+  fresh?: TracedLine
   doubt: { since: Millis; why: string }
 }
 
@@ -58,19 +58,19 @@ export class OpenLines {
     return partSpans(map, this.#spans).fresh.length > 0
   }
 
-  /** Goes to the version before where contents alone tell what a line may be. `fresh` is the author of new lines. */
-  choose(origins: readonly number[][], fresh: LineAuthor, doubt: Choice['doubt']): void {
+  /** Goes to the version before where contents alone tell what a line may be. `freshAt` tells who wrote one if it is new. */
+  choose(origins: readonly number[][], freshAt: (line: number) => TracedLine, doubt: Choice['doubt']): void {
     /** Each line of the version before is followed once, however many may be it. */
     const slots = new Map<number, number>()
     for (const { line, asked } of this.lines()) {
       const from = origins[line] ?? []
       const [only] = from
       if (from.includes(isAny)) this.find(asked, { author: unknown(doubt.since, doubt.why), passages: [] })
-      else if (from.length === 1 && only === isNew) this.find(asked, { author: fresh, passages: [] })
+      else if (from.length === 1 && only === isNew) this.find(asked, freshAt(line))
       else if (from.length === 1 && only !== undefined && !slots.has(only)) slots.set(only, asked)
       else {
         const options = from.filter((each) => each !== isNew).map((each) => this.#slotOf(each, slots))
-        this.#choices.push({ asked, options, doubt, ...(from.includes(isNew) && { fresh }) })
+        this.#choices.push({ asked, options, doubt, ...(from.includes(isNew) && { fresh: freshAt(line) }) })
       }
     }
     this.#spans = spansBySlot(slots)
@@ -88,7 +88,7 @@ export class OpenLines {
   result(): (TracedLine | undefined)[] {
     for (const { asked, options, fresh, doubt } of this.#choices.toReversed()) {
       const all = options.flatMap((slot) => this.#found[slot] ?? [])
-      this.#found[asked] = agreedLine([...all, ...(fresh ? [{ author: fresh, passages: [] }] : [])], doubt)
+      this.#found[asked] = agreedLine(fresh ? [...all, fresh] : all, doubt)
     }
     return this.#found.slice(0, this.#count)
   }

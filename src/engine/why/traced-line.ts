@@ -48,6 +48,14 @@ export interface Place {
   before?: FileVersion
 }
 
+/** A content that came to its place by hand. */
+export interface Brought extends Place {
+  /** When another content was last there. */
+  since?: Millis
+  /** Much of that content is still there: then only a file with exactly this one can have been put in its place. */
+  isChanged?: boolean
+}
+
 /** A file's content at a time. */
 type FileEnd = { hash: string | null; at: Millis } | undefined
 

@@ -68,8 +68,9 @@ export async function chainOf(
       node = { ...node, seenAt: at }
       continue
     }
-    const isUnread = node !== undefined && (isDuring || before === '')
-    const from: VersionNode = isUnread && node ? node : await reach(before, command?.since ?? at)
+    const found = isDuring && node?.hash === '' ? foundBy(version, node) : undefined
+    const isUnread = node !== undefined && !found && (isDuring || before === '')
+    const from: VersionNode = found ?? (isUnread && node ? node : await reach(before, command?.since ?? at))
     node = {
       hash: after,
       at,
@@ -80,6 +81,15 @@ export async function chainOf(
   }
   node = node && putBack(node, end?.at ?? Number.MAX_SAFE_INTEGER)
   return end ? reach(end.hash, end.at) : node
+}
+
+/** What a command found, if all that came after it are versions of commands that ran at the same time: one of them was not read. */
+function foundBy({ before, command }: FileVersion, node: VersionNode): VersionNode | undefined {
+  const since = command?.since ?? 0
+  const isRival = ({ via, at }: VersionNode) => via.kind === 'version' && via.version.command && at >= since
+  let each: VersionNode | undefined = node
+  while (each && each.hash !== before) each = isRival(each) ? each.parent : undefined
+  return each
 }
 
 /** Whether a version may have come about after this time; a tool's change is recorded before it is made. */

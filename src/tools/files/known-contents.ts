@@ -33,7 +33,10 @@ export class KnownContents {
     this.#threads = threads
   }
 
-  /** Contents of the files with these fingerprints, as far as they could be read. */
+  /**
+   * Contents of the files with these fingerprints, as far as they could be read. One that was changed since its fingerprint was taken
+   * is as it was read: what it had before is gone, and a content that it has had is better than none.
+   */
   async of(
     folder: PathAddress,
     marks: ReadonlyMap<string, string>,
@@ -60,8 +63,6 @@ export class KnownContents {
     const read = await this.#threads.perform({ contents: { folder, paths } }, signal)
     if (read === 'late') return found
     for (const { path, mark, sha256, bytes } of read) {
-      // Changed while it was read.
-      if (marks.get(path) !== mark) continue
       const content = { sha256, ...(bytes && { bytes: Buffer.from(bytes) }) }
       found.set(path, content)
       this.#keep(keyOf(folder, path), { mark, content })

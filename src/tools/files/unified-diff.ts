@@ -31,7 +31,7 @@ export function editScript(old: string[], fresh: string[]): Line[] {
   const [removed, added] = [old.slice(start, old.length - end), fresh.slice(start, fresh.length - end)]
   return [
     ...old.slice(0, start).map(keptLine),
-    ...(shortest(removed, added) ?? [...removed.map(removedLine), ...added.map(addedLine)]),
+    ...(shortestScript(removed, added) ?? [...removed.map(removedLine), ...added.map(addedLine)]),
     ...old.slice(old.length - end).map(keptLine),
   ]
 }
@@ -41,7 +41,7 @@ const removedLine = (text: string): Line => ({ sign: '-', text })
 const addedLine = (text: string): Line => ({ sign: '+', text })
 
 /** Myers' shortest edit script; undefined when the texts differ in too much. */
-function shortest(a: string[], b: string[]): Line[] | undefined {
+export function shortestScript(a: string[], b: string[]): Line[] | undefined {
   const reach: Map<number, number>[] = []
   let last = new Map([[1, 0]])
   for (let edits = 0; edits <= maxDifferences; edits++) {

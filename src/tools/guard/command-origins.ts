@@ -25,9 +25,11 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
   const changed = new Set(versions.map(({ path }) => path))
   const lost = new LostFiles(versions)
   const originOf = ({ path, before, after }: CommandVersion): string | undefined => {
-    if (!after?.bytes || after.sha256 === before?.sha256 || after.bytes.length === 0) return undefined
+    if (!after?.bytes || after.bytes.length === 0) return undefined
     // However short: one command took it away there and left it here.
     const same = gone.filter((each) => each.before?.sha256 === after.sha256)
+    // The file may have been there all the time, or another one that had the same was moved onto it.
+    if (after.sha256 === before?.sha256) return same.length > 0 ? '' : undefined
     const moved = nearestName(path, same)
     if (moved !== undefined) return moved
     const copied = (byHash.get(after.sha256) ?? []).map(([from]) => from).filter((from) => from !== path)

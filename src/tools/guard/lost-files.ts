@@ -1,10 +1,10 @@
 import type { CommandVersion } from '../../domain/tools/touched.ts'
-import { distinctLines, lineCounts, overlapOf } from './shared-lines.ts'
+import { distinctLines, isMadeOf, lineCounts } from './shared-lines.ts'
 
-/** A file whose content a command took away: it is gone, or has another content instead. */
+/** A file of whose content a command took something away: it is gone, or has another content instead. */
 interface LostFile {
   path: string
-  /** Lines that are no longer there, without blank ones. */
+  /** Lines that are no longer there, or not as often, without blank ones. */
   lines: ReadonlySet<string>
   /** How often it had each line. */
   counts: ReadonlyMap<string, number>
@@ -19,8 +19,9 @@ interface LostSource extends LostFile {
 
 /** A line that more files have does not tell where a content is from. */
 const maxHolders = 20
-/** Share of the lines of a file that is still there which it must have lost. */
-const minLost = 0.5
+/** Share of the lines that a file lost and that must be in another one to have been moved there, and letters of one of them. */
+const minShare = 0.25
+const minLetters = 16
 
 /** The files that a command took away, as possible sources of those that it left. */
 export class LostFiles {
@@ -31,12 +32,12 @@ export class LostFiles {
     const takers = Map.groupBy(versions, ({ after }) => after?.sha256)
     for (const { path, before, after } of versions) {
       if (!before?.bytes || after?.sha256 === before.sha256) continue
-      const old = distinctLines(before.bytes)
-      const kept = distinctLines(after?.bytes)
+      const [counts, kept] = [lineCounts(before.bytes), lineCounts(after?.bytes)]
       const paths = (takers.get(before.sha256) ?? []).map((each) => each.path)
-      const lines = paths.length > 0 ? old : new Set([...old].filter((line) => !kept.has(line)))
-      if (lines.size === 0 || lines.size < minLost * old.size) continue
-      this.#lost.push({ path, lines, counts: lineCounts(before.bytes), isThere: after !== null, takers: paths })
+      const isLost = ([line, count]: [string, number]) => paths.length > 0 || count > (kept.get(line) ?? 0)
+      const lines = new Set([...counts].filter(isLost).map(([line]) => line))
+      if (lines.size === 0) continue
+      this.#lost.push({ path, lines, counts, isThere: after !== null, takers: paths })
     }
     for (const file of this.#lost)
       for (const line of file.lines) {
@@ -48,20 +49,22 @@ export class LostFiles {
 
   /** Files that a new content is made of, or may be. One whose content is whole in another file now was moved there. */
   sourcesOf(path: string, lines: ReadonlySet<string>): LostSource[] {
-    const holders = new Set<LostFile>()
+    /** Number of lines that each has lost and that are here. */
+    const holders = new Map<LostFile, number>()
     for (const line of lines) {
       const found = this.#byLine.get(line) ?? []
       const likely = found.length > maxHolders ? found.filter((each) => sharedEnd(each.path, path) > 0) : found
-      for (const each of likely) holders.add(each)
+      for (const each of likely) holders.set(each, (holders.get(each) ?? 0) + 1)
     }
-    return this.#lost.flatMap(({ isThere, takers, ...file }, at) => {
-      const isTaken = takers.some((taker) => taker !== path && taker !== file.path)
-      if (file.path === path || isTaken || !holders.has(this.#lost[at] as LostFile)) return []
-      const likeness = overlapOf(file.lines, lines)
-      // Of a file that is still there much is lost, or all of it is here now, however short.
-      const isWhole = takers.includes(path)
-      const isLikely = likeness === 'much' || !isThere || isWhole
-      return likeness === 'none' || !isLikely ? [] : { ...file, isMuch: likeness === 'much', isWhole }
+    return this.#lost.flatMap((file) => {
+      const shared = holders.get(file) ?? 0
+      const isTaken = file.takers.some((taker) => taker !== path && taker !== file.path)
+      const isWhole = file.takers.includes(path)
+      if (file.path === path || isTaken || shared === 0) return []
+      // Of a file that is still there a good part of what it lost is here now, or all of it, however short.
+      if (file.isThere && !isWhole && (shared < minShare * file.lines.size || !hasLongLine(file.lines, lines)))
+        return []
+      return { ...file, isMuch: isMadeOf(lines, file.lines), isWhole }
     })
   }
 
@@ -88,6 +91,10 @@ export class LostFiles {
       ? only.path
       : ''
   }
+}
+
+function hasLongLine(lost: ReadonlySet<string>, lines: ReadonlySet<string>): boolean {
+  return [...lost].some((line) => line.trim().length >= minLetters && lines.has(line))
 }
 
 /** Of files that are alike, as some of a folder that was moved are, the one with the same name, if it has all the lines. */

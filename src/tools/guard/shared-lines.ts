@@ -20,21 +20,12 @@ export function isDistinctive(line: string): boolean {
 
 /** Lines that say something and that must be the same: fewer may be so by chance. */
 const minLines = 2
-/** Share of a text's lines that another one must have to be made of it, and to come into question. */
-const [shareOfMuch, shareOfSome] = [0.5, 0.25]
+/** Share of a text's lines that another one must have to be made of it. */
+const minShare = 0.5
 
-/** Letters of a line that few other files have. */
-const minLetters = 16
-
-/**
- * How much of a text is in another one that was made by a command while this one was lost: much if the other one has been made
- * of it, some if that comes into question.
- */
-export function overlapOf(old: ReadonlySet<string>, fresh: ReadonlySet<string>): 'much' | 'some' | 'none' {
-  const shared = [...old].filter((line) => fresh.has(line))
-  if (shared.length === 0) return 'none'
-  const telling = shared.filter(isDistinctive).length
-  if (telling >= minLines && telling >= shareOfMuch * [...old].filter(isDistinctive).length) return 'much'
-  const isRare = shared.some((line) => line.trim().length >= minLetters)
-  return isRare || shared.length >= shareOfSome * old.size ? 'some' : 'none'
+/** Whether a text that a command left is made of one that it took away. A single line may be from there as well. */
+export function isMadeOf(fresh: ReadonlySet<string>, old: ReadonlySet<string>): boolean {
+  const telling = [...old].filter(isDistinctive)
+  const shared = telling.filter((line) => fresh.has(line)).length
+  return shared >= minLines && shared >= minShare * telling.length
 }

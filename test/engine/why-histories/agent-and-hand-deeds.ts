@@ -27,6 +27,10 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
     nextOf,
     byRun,
   } = ground
+  const someOrFresh = () => (chance(3) === 0 ? (some() as string) : fresh())
+  /** In the place of a file that there was, its last recorded content is what can be seen. */
+  const bringByHand = (path: string, file: TrueFile) =>
+    files.has(path) ? becomeByHand(path, file) : become(path, file)
   return {
     async 'an agent creates'() {
       const path = fresh()
@@ -93,21 +97,33 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
       return `${path} ${how}`
     },
     async 'a hand moves'() {
-      const [from, to] = [some() as string, fresh()]
+      const [from, to] = [some() as string, someOrFresh()]
+      if (from === to) return 'not: the same'
       mkdirSync(dirname(join(folder, to)), { recursive: true })
       renameSync(join(folder, from), join(folder, to))
-      const was = files.get(from) as TrueFile
-      become(to, was)
+      bringByHand(to, files.get(from) as TrueFile)
       become(from, undefined)
       return `${from} to ${to}`
     },
     async 'a hand copies'() {
-      const [from, to] = [some() as string, fresh()]
+      const [from, to] = [some() as string, someOrFresh()]
+      if (from === to) return 'not: the same'
       mkdirSync(dirname(join(folder, to)), { recursive: true })
       cpSync(join(folder, from), join(folder, to))
       const was = files.get(from) as TrueFile
-      become(to, { ...was, lines: was.lines.map((line) => ({ ...line, carriers: new Set([...line.carriers, hand]) })) })
+      const lines = was.lines.map((line) => ({ ...line, carriers: new Set([...line.carriers, hand]) }))
+      bringByHand(to, { ...was, lines })
       return `${from} to ${to}`
+    },
+    async 'a hand swaps'() {
+      const [one, other] = [some() as string, some() as string]
+      if (one === other) return 'not: the same'
+      const [first, second] = [files.get(one) as TrueFile, files.get(other) as TrueFile]
+      putByHand(one, second)
+      putByHand(other, first)
+      becomeByHand(one, second)
+      becomeByHand(other, first)
+      return `${one} and ${other}`
     },
     async 'a run is undone'() {
       const runId = [...before.keys()].at(-1 - chance(Math.min(2, before.size)))

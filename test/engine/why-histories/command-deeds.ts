@@ -7,7 +7,7 @@ import { untilSo } from '../../setup/until.ts'
 import { write } from '../hands.ts'
 import type { Deeds, Ground } from './ground.ts'
 import { byOne, createdFile, shortFile, type TrueFile, textOf } from './true-file.ts'
-import { type Author, afterCommand, hand, newLines, observe, type Redraft, redraft } from './truth.ts'
+import { type Author, afterCommand, hand, newLines, observe, type Redraft, redraft, writtenIfShort } from './truth.ts'
 
 /** What commands do. */
 export function commandDeeds(ground: Ground): Deeds {
@@ -74,6 +74,24 @@ export function commandDeeds(ground: Ground): Deeds {
       become(to, { ...other, lines: [...other.lines, ...was.lines] })
       become(from, undefined)
       return `${from} to ${to}, and removes it`
+    },
+    async 'a command cuts'() {
+      const [from, to] = [some() as string, chance(2) === 0 ? (some() as string) : fresh()]
+      const was = files.get(from) as TrueFile
+      const other = files.get(to) ?? { lines: [], end: was.end }
+      const [start, count] = [chance(was.lines.length), 1 + chance(6)]
+      const cut = was.lines.slice(start, start + count)
+      if (from === to || was.end !== other.end || cut.length === was.lines.length) return 'not: the same, or all of it'
+      const range = `${start + 1},${start + cut.length}`
+      const runId = await exec(
+        `mkdir -p '${dirname(to)}' && sed -n '${range}p' '${from}' >> '${to}' && sed -i '${range}d' '${from}'`,
+      )
+      const next = was.lines.flatMap(({ text }, at) =>
+        at < start || at >= start + cut.length ? { text, from: at } : [],
+      )
+      become(from, { ...was, lines: afterCommand(was.lines, next, runId) })
+      become(to, { ...other, lines: [...other.lines, ...writtenIfShort(cut, runId)] })
+      return `lines ${range} of ${from}, and puts them into ${to}`
     },
     async 'a command sorts'() {
       const path = some() as string

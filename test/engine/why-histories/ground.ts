@@ -6,7 +6,7 @@ import { newHands, planned } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { unconfinedExec } from '../unconfined-exec.ts'
 import { type LineEnd, type TrueFile, textOf } from './true-file.ts'
-import { goBack, hand, observe, type Redraft, redraft, seenByHand, type TrueLine } from './truth.ts'
+import { asCopied, goBack, hand, observe, type Redraft, redraft, seenByHand, type TrueLine } from './truth.ts'
 
 type Calls = { name: string; input: unknown }[]
 
@@ -65,7 +65,10 @@ export async function newGround(database: Database, chance: Chance) {
   }
   const becomeByHand = (path: string, file: TrueFile) => {
     const last = recorded.get(path)
-    become(path, { ...file, lines: seenByHand(file.lines, last?.lines) })
+    const twins = [...files].flatMap(([other, each]) =>
+      other !== path && textOf(each) === textOf(file) ? [each.lines] : [],
+    )
+    become(path, { ...file, lines: asCopied(seenByHand(file.lines, last?.lines), twins) })
     if (last) recorded.set(path, last)
     else recorded.delete(path)
   }

@@ -65,6 +65,18 @@ export function seenByHand(lines: readonly TrueLine[], last: readonly TrueLine[]
   })
 }
 
+/** Lines that a hand put back while other files had the same content: nobody can tell that from a copy of one of these. */
+export function asCopied(lines: readonly TrueLine[], twins: readonly (readonly TrueLine[])[]): TrueLine[] {
+  return lines.map((line, at) => {
+    const equal = [line, ...twins.flatMap((twin) => twin[at] ?? [])]
+    return {
+      ...line,
+      authors: new Set(equal.flatMap(({ authors }) => [...authors])),
+      carriers: new Set(equal.flatMap(({ carriers }) => [...carriers])),
+    }
+  })
+}
+
 /** The lines after a redraft that is known place by place. */
 export function rewrite(lines: readonly TrueLine[], next: Redraft, author: Author): TrueLine[] {
   return next.map(({ text, from }) => lines[from] ?? { text, authors: new Set([author]), carriers: new Set() })
@@ -95,6 +107,12 @@ export function observe(lines: readonly TrueLine[], next: Redraft, author: Autho
 export function afterCommand(lines: readonly TrueLine[], next: Redraft, author: Author): TrueLine[] {
   const isPermuted = sorted(lines).join('\n') === sorted(next).join('\n')
   return isPermuted ? reorder(lines, next, author) : observe(lines, keepLong(lines, next), author)
+}
+
+/** Lines that a command took out of a file: if all of them are short, nobody can tell whether it has written them anew. */
+export function writtenIfShort(lines: readonly TrueLine[], author: Author): TrueLine[] {
+  if (lines.some(({ text }) => isLong(text))) return [...lines]
+  return lines.map((line) => ({ ...line, authors: new Set([...line.authors, author]) }))
 }
 
 function sorted(lines: readonly { text: string }[]): string[] {

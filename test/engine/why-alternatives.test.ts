@@ -1,0 +1,167 @@
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { findRun } from '../../src/store/rows/runs.ts'
+import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
+import { untilSo } from '../setup/until.ts'
+import { commandHands } from './command-hands.ts'
+import { edit, write } from './hands.ts'
+
+const linesOf = (name: string, count: number) =>
+  Array.from({ length: count }, (_, at) => `line ${at + 1} that ${name} is made of\n`).join('')
+
+describe.each(databases)('what more than one history explains, on %s', (database) => {
+  const test = testOn(database)
+  const { pool, at, elsewhere, say, exec, begin, author, way } = commandHands(database)
+  const by = (runId: string) => ({ by: 'run', runId })
+  const unknown = (...runIds: string[]) => ({
+    by: 'unknown',
+    since: expect.toSatisfy(() => true),
+    runIds: expect.toSatisfy((found: string[]) => runIds.every((each) => found.includes(each))),
+  })
+  const isOver = (runId: string) =>
+    untilSo(async () => (await pool().engine.store.read((rows) => findRun(rows, runId)))?.state === 'completed')
+
+  test('an earlier content that a hand put back before it moved the file may be the hand’s', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await say(write('a.py', linesOf('another', 9)))
+    writeFileSync(at('a.py'), linesOf('a', 9))
+    renameSync(at('a.py'), at('b.py'))
+    expect(await author('b.py:1')).toEqual(unknown(first))
+  })
+
+  test('a few lines that a hand put back before it moved the file may be the hand’s, and the others are whose they were', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    const second = await say(edit('a.py', 'line 2 that a is made of', 'a line of the second run'))
+    writeFileSync(at('a.py'), `${linesOf('a', 9)}by hand\n`)
+    renameSync(at('a.py'), at('b.py'))
+    expect([await author('b.py:1'), await author('b.py:2'), await author('b.py:10')]).toEqual([
+      by(first),
+      unknown(first),
+      { by: 'before' },
+    ])
+    expect(second).not.toBe(first)
+  })
+
+  test('what a hand copied from a version that was replaced since is whose it was, if all that came later is recorded', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    cpSync(at('a.py'), at('b.py'))
+    await say(write('a.py', linesOf('another', 9)))
+    await say(edit('b.py', 'line 2 that a is made of', 'a line of the last run'))
+    expect(await author('b.py:1')).toEqual(by(first))
+    expect((await way('b.py:1'))[1]).toBe('copied by hand a.py:1')
+    await exec('rm a.py')
+    expect(await author('b.py:1')).toEqual(by(first))
+  })
+
+  test('a file that a hand moves onto another one, or swaps with it, keeps its authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    const second = await say(write('b.py', linesOf('b', 9)))
+    const third = await say(write('c.py', linesOf('c', 9)))
+    renameSync(at('a.py'), at('b.py'))
+    expect([await author('b.py:1'), (await way('b.py:1'))[1]]).toEqual([by(first), 'moved by hand a.py:1'])
+    const last = await say(edit('b.py', 'line 2 that a is made of', 'a line of the last run'))
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([by(first), by(last)])
+    writeFileSync(at('c.py'), pool().content('b.py'))
+    writeFileSync(at('b.py'), linesOf('c', 9))
+    expect([await author('b.py:1'), await author('c.py:1'), await author('c.py:2')]).toEqual([
+      ...[by(third), by(first), by(last)],
+    ])
+    // Whoever changes it as well may have written what the other one had.
+    rmSync(at('c.py'))
+    writeFileSync(at('b.py'), `by hand\n${linesOf('c', 9)}`)
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([{ by: 'outside' }, unknown(third)])
+    expect(second).not.toBe(first)
+  })
+
+  test('a file that a hand moved away and changed much, or moved back, is not denied to its runs', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await say(write('b.py', linesOf('b', 9)))
+    renameSync(at('a.py'), at('t'))
+    renameSync(at('b.py'), at('a.py'))
+    writeFileSync(at('b.py'), `${linesOf('a', 2)}${linesOf('a hand', 7)}`)
+    await say(edit('a.py', 'line 9 that b is made of', 'a line of another run'))
+    expect([await author('b.py:1'), await author('b.py:3')]).toEqual([unknown(first), { by: 'outside' }])
+    renameSync(at('t'), at('a.py'))
+    expect(await author('a.py:1')).toEqual(unknown(first))
+  })
+
+  test('an earlier content of a file that a hand puts back is not told as that of another file which had it once', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await exec('cp a.py b.py')
+    await say(write('b.py', linesOf('b', 9)))
+    await say(write('a.py', linesOf('another', 9)))
+    writeFileSync(at('a.py'), linesOf('a', 9))
+    expect((await author('a.py:1'))?.by).not.toBe('run')
+    expect(first).not.toBe('')
+  })
+
+  test('a content that a run writes again may have been copied before that, while it was a hand’s', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    writeFileSync(at('a.py'), linesOf('by hand', 9))
+    cpSync(at('a.py'), at('b.py'))
+    await exec('rm a.py')
+    const again = await say(write('a.py', linesOf('by hand', 9)))
+    await exec('mv b.py c.py')
+    expect(await author('c.py:1')).toEqual(unknown(again))
+    expect(first).not.toBe(again)
+  })
+
+  test('a short file with the words of another one may be a copy of it', async () => {
+    const first = await say(write('a.txt', 'a line of few words\n'))
+    cpSync(at('a.txt'), at('copy.txt'))
+    expect(await author('copy.txt:1')).toEqual(unknown(first))
+    await say(write('b.txt', linesOf('b', 3)))
+    const swapper = await exec('mv copy.txt t && mv b.txt copy.txt && mv t b.txt')
+    expect(await author('b.txt:1')).toEqual(unknown(first, swapper))
+  })
+
+  test('of equal lines that a command put together each may be that of the file which it removed', async () => {
+    const first = await say(write('a.py', 'the only line of both files\n'))
+    const copier = await exec('cp a.py b.py')
+    await exec('cat a.py >> b.py && rm a.py')
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([unknown(first, copier), unknown(first, copier)])
+  })
+
+  test('a single line of a file that a command took away may be what is left of it', async () => {
+    const first = await say(write('a.py', `  return\n${linesOf('a', 5)}`))
+    const mover = await exec("mv a.py b.py && printf '  return\\nby the command\\n' > b.py")
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([unknown(first, mover), by(mover)])
+  })
+
+  test('lines that a command takes out of a file, and puts into another one, are whose they were', async () => {
+    const first = await say(write('a.py', linesOf('a', 12)))
+    const second = await say(write('b.py', linesOf('b', 3)))
+    const cutter = await exec("head -n 3 a.py >> b.py && sed -i 1,3d a.py && printf 'by the command\\n' >> b.py")
+    const found = [await author('b.py:3'), await author('b.py:4'), await author('b.py:6'), await author('b.py:7')]
+    expect(found).toEqual([by(second), by(first), by(first), by(cutter)])
+    expect(await author('a.py:1')).toEqual(by(first))
+    const twice = await say(write('twice.py', `${linesOf('d', 8)}${linesOf('d', 8)}`))
+    await exec('head -n 3 twice.py > d.py && sed -i 1,3d twice.py')
+    expect([await author('d.py:1'), await author('d.py:3')]).toEqual([by(twice), by(twice)])
+    // A single one may have been written anew.
+    const last = await exec('tail -n 1 a.py > c.py && sed -i 9d a.py')
+    expect(await author('c.py:1')).toEqual(unknown(first, last))
+  })
+
+  test('a file that a command moved onto one with the same content may be either', async () => {
+    const first = await say(write('a.py', linesOf('a', 4)))
+    const second = await say(write('b.py', linesOf('a', 4)))
+    await exec('mv a.py b.py')
+    expect(await author('b.py:1')).toEqual(unknown(first, second))
+    await exec('touch b.py')
+    expect(await author('b.py:1')).toEqual(unknown(first, second))
+  })
+
+  test('what one of two commands left unread hides no author of lines that the other one found and left', async () => {
+    const first = await say(write('a.py', linesOf('a', 3)))
+    const running = await begin('true')
+    // With a second link it is not read.
+    const other = await exec(`printf 'by one of both\\n' >> a.py && ln a.py ${join(elsewhere(), 'linked')}`)
+    rmSync(join(elsewhere(), 'linked'))
+    running.finish()
+    await isOver(running.runId)
+    expect([await author('a.py:1'), await author('a.py:4')]).toEqual([by(first), unknown(running.runId, other)])
+  })
+})
