@@ -18,17 +18,17 @@ describe.each(databases)('a cancel that dies after its first commit on %s', pati
   const deep = ({ tools }: { tools: { subagents: object } }) =>
     void Object.assign(tools.subagents, { maxSpawnDepth: 3 })
 
-  /** The engine of a process that dies when it begins its second write for a cancel. */
+  /** The engine of a process that dies after its first write for a cancel. */
   const dying = (): Engine => {
-    let writes = 0
     const { store } = nest.engine
     return {
       ...nest.engine,
       store: {
         ...store,
         async write(area, body) {
-          if (area === 'cancel' && ++writes > 1) throw new Error('the process died')
-          return store.write(area, body)
+          const written = await store.write(area, body)
+          if (area === 'cancel') throw new Error('the process died')
+          return written
         },
       },
     }
