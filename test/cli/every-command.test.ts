@@ -78,7 +78,7 @@ test('every command is called below', async () => {
   expect(Object.keys(calls).toSorted()).toEqual(others.toSorted())
 })
 
-test.each(inTurn(Object.entries(calls), 12))('%s as a process says what it says within one', async (_name, args) => {
+test.each(inTurn(Object.entries(calls), 8))('%s as a process says what it says within one', async (_name, args) => {
   const input = 'a line\n'
   const [alone, inside] = await Promise.all([
     started.runWith({ input, isProcess: true }, ...args),
