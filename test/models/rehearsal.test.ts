@@ -61,10 +61,7 @@ const folders: [string, Files][] = [
   [
     'many files',
     Object.fromEntries(
-      Array.from({ length: isLong ? 5000 : 600 }, (_, n) => [
-        `d${n % 10}/f${n}.txt`,
-        n % 100 === 0 ? 'TODO\n' : 'x\n',
-      ]),
+      Array.from({ length: isLong ? 5000 : 600 }, (_, n) => [`d${n % 10}/f${n}.txt`, n % 100 === 0 ? 'TODO\n' : 'x\n']),
     ),
   ],
   ...Array.from({ length: 13 }, (_, n): [string, Files] => [`a folder made from ${n + 1}`, generated(n + 1)]),
