@@ -1,10 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { answerOnce } from '../../src/app/answer-once.ts'
 import { owner } from '../../src/domain/access/principal.ts'
 import { gate } from '../../src/testing.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 describe.each(databases)('a key on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

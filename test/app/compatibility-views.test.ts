@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import type { TaskView } from '../../src/api/views/plan.ts'
 import type { ResultView } from '../../src/api/views/result.ts'
 import type { RunView } from '../../src/api/views/run.ts'
@@ -17,6 +17,7 @@ import { planCall, planner, planningCoordinator, saidIn, whoIs } from '../engine
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { type Database, databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 
 type Row = Record<string, unknown>
@@ -37,6 +38,7 @@ const views = Object.keys(columns) as View[]
 const never = new AbortController().signal
 
 describe.each(databases)('views for people who query %s', (database) => {
+  const test = testOn(database)
   let home: WorkedHome
   // All of them only read.
   beforeAll(async () => {

@@ -1,19 +1,21 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { type Database, databases, newPlace } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const never = new AbortController().signal
 const secret = '993311'
 const withheld = '(withheld: it may repeat a memory that was forgotten)'
 
 describe.each(databases)('what was forgotten, on %s', (database) => {
+  const test = testOn(database)
   let home: TalkingHome
   afterEach(() => home.remove())
 

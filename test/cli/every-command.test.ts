@@ -93,7 +93,7 @@ test('the help of every command fits 80 columns', async () => {
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
-test.each(inTurn(Object.entries(calls), 12))('%s as a process says what it says within one', async (_name, args) => {
+test.each(inTurn(Object.entries(calls), 8))('%s as a process says what it says within one', async (_name, args) => {
   const input = 'a line\n'
   const [alone, inside] = await Promise.all([
     started.runWith({ input, isProcess: true }, ...args),

@@ -23,7 +23,7 @@ const forLong = { timeout: rounds === undefined ? 120_000 : 10 ** 9 }
 
 /** The commands whose turn it is. */
 function commandsToday(): Called[] {
-  return rounds === undefined ? inTurn(commands, Math.ceil(commands.length / 5)) : commands
+  return rounds === undefined ? inTurn(commands, Math.ceil(commands.length / 10)) : commands
 }
 
 let home: FuzzHome

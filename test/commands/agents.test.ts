@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
 import { daemonClient } from '../../src/gateway/client.ts'
@@ -6,11 +6,13 @@ import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from '../gateway/gateway.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const never = new AbortController().signal
 const line = '/agents register @editor | profile:writer:v1 | Shortens texts without losing a fact.'
 
 describe.each(databases)('/agents on %s', (database) => {
+  const test = testOn(database)
   let gateway: TestGateway
   const users = new Map<string, App>()
   beforeAll(async () => {

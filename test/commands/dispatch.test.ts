@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { CommandOutcome } from '../../src/api/commands.ts'
 import { registry } from '../../src/commands/registry.ts'
@@ -6,6 +6,7 @@ import { type ScriptedModel, scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from '../gateway/gateway.ts'
 import { hostileTexts } from '../gateway/hostile-values.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const never = new AbortController().signal
 
@@ -25,6 +26,7 @@ async function traces({ app }: TestGateway) {
 }
 
 describe.each(databases)('commands on %s', (database) => {
+  const test = testOn(database)
   beforeAll(async () => {
     model = scriptedModel(() => ({ text: '/stop' }))
     gateway = await newGateway([model], { database })

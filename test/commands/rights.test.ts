@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import { ApiKey } from '../../src/config/key.ts'
@@ -9,12 +9,14 @@ import { gate, scriptedModel } from '../../src/testing.ts'
 import { testTool } from '../engine/engine.ts'
 import { folder, newGateway, type TestGateway } from '../gateway/gateway.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 
 const push = testTool('push', 'unsafe', () => 'pushed')
 const never = new AbortController().signal
 
 describe.each(databases)('rights of commands on %s', (database) => {
+  const test = testOn(database)
   let gateway: TestGateway
   const held = gate()
   const users = new Map<string, App>()

@@ -32,6 +32,8 @@ export interface Act {
   leaseSeconds: number
   /** `point#n`: stops there or, inside a write of SQLite, at the next point after it, until somebody lets it go on. */
   stopAt?: string
+  /** A tool that keeps the event loop from turning does so until this file is there. */
+  stallUntil?: string
   home: string
   database: string
   providerUrl: string
@@ -124,7 +126,7 @@ async function settings() {
         ...(scenario.hasEmbedder && { embedder: { baseURL: asked.providerUrl, model: 'embedder' } }),
       },
     },
-    tools: loggedTools(asked.toolLog, () => speak({ stalling: true })),
+    tools: loggedTools(asked.toolLog, () => speak({ stalling: true }), asked.stallUntil),
     tell: (told: string) => told.startsWith('trouble') && speak({ trouble: told }),
     context: {
       clock: systemClock,

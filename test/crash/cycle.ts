@@ -139,7 +139,9 @@ export const whileStalling = 'while the event loop stands still'
 async function asleep(stage: Stage): Promise<Story> {
   const [at = ''] = stage.cycle.at
   const isPoint = at.includes('#')
-  const first = stage.begin('first', { plays: ['first', 'second'], ...(isPoint && { stopAt: at }) })
+  const stallUntil = join(stage.runtime.directory, 'go-on')
+  const where = isPoint ? { stopAt: at } : { stallUntil }
+  const first = stage.begin('first', { plays: ['first', 'second'], ...where })
   if (at === whileAsking) {
     await stage.runtime.provider.until(({ kind }) => kind === 'received')
     await stopBetweenWrites(first, stage)
@@ -148,6 +150,7 @@ async function asleep(stage: Stage): Promise<Story> {
   const started = performance.now()
   const second = await stage.begin('second', { ...stage.asOther(), plays: ['again'] }).end
   await stage.keepMoment()
+  writeFileSync(stallUntil, '')
   first.child.kill('SIGCONT')
   const firstEnd = await first.end
   return stage.story([{ ...firstEnd, troubles: [] }, second], {

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import type { Millis } from '../../src/domain/clock.ts'
 import type { Tool, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import { recordEvent } from '../../src/store/rows/events.ts'
@@ -6,9 +6,13 @@ import type { Tx } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
 
 const stallTime: Millis = 5000
+const lookTime: Millis = 20
 
-/** A tool of each effect class. What they do outside the database is a line in the log, on the disk when they answer. */
-export function loggedTools(log: string, onStall: () => void): Tool[] {
+/**
+ * A tool of each effect class. What they do outside the database is a line in the log, on the disk when they answer.
+ * `stall` tells that it begins, and ends when the file is there that `stallUntil` names.
+ */
+export function loggedTools(log: string, onStall: () => void, stallUntil?: string): Tool[] {
   const logged = (name: string, effect: 'pure' | 'idempotent' | 'unsafe', after = () => {}): Tool => ({
     ...described(name),
     effect,
@@ -24,7 +28,7 @@ export function loggedTools(log: string, onStall: () => void): Tool[] {
     logged('push', 'unsafe'),
     logged('stall', 'unsafe', () => {
       onStall()
-      stall()
+      stall(stallUntil)
     }),
     {
       ...described('note'),
@@ -46,9 +50,14 @@ export function loggedTools(log: string, onStall: () => void): Tool[] {
   ]
 }
 
-/** Keeps the event loop from turning, as a bad regular expression or a huge file would, at no cost to others. */
-function stall(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallTime)
+/**
+ * Keeps the event loop from turning, as a bad regular expression or a huge file would, at no cost to others: until this
+ * file is there or, without one, for a while.
+ */
+function stall(until: string | undefined): void {
+  const cell = new Int32Array(new SharedArrayBuffer(4))
+  if (until === undefined) Atomics.wait(cell, 0, 0, stallTime)
+  else while (!existsSync(until)) Atomics.wait(cell, 0, 0, lookTime)
 }
 
 function described(name: string) {

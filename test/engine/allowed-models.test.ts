@@ -13,11 +13,13 @@ import { putPersona } from '../../src/store/rows/personas.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { agentNamed, newOffice, type Office, type OfficeOptions } from './test-team.ts'
 
 const why = 'it is not in models.allow'
 
 describe.each(databases)('models.allow on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

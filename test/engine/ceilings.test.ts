@@ -9,10 +9,12 @@ import { retry } from '../../src/engine/run/retry.ts'
 import { putPersona } from '../../src/store/rows/personas.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { testTool } from './engine.ts'
 import { agentNamed, newOffice, type Office, type OfficeOptions, type Play } from './test-team.ts'
 
 describe.each(databases)('ceilings on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

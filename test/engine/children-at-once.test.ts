@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { whenEnded } from '../../src/engine/run/request.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
@@ -9,9 +9,11 @@ import { readEvents } from '../../src/store/rows/events.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, type TestLimits } from './engine.ts'
 
 describe.each(databases)('children of one reply on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { whenEnded } from '../../src/engine/run/request.ts'
@@ -10,6 +10,7 @@ import { resultOf } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 
 /** A transactional tool that begins a child. */
@@ -40,6 +41,7 @@ function family(count: number, hold: (task: string) => Gate | undefined = () => 
 }
 
 describe.each(databases)('children on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

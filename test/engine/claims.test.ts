@@ -1,13 +1,15 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { claimRuns } from '../../src/engine/run/claim.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions, lockSession } from '../../src/store/rows/sessions.ts'
 import { gate, manualClock, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 
 describe.each(databases)('claims on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Millis } from '../../src/domain/clock.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { type DueContext, type DueSource, watchDue } from '../../src/engine/run/worker/due.ts'
@@ -7,10 +7,12 @@ import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 import { boundTo, watchedClock } from './watched-clock.ts'
 
 describe.each(databases)('what waits for a moment on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   let stop: AbortController | undefined
   let watching: Promise<void> | undefined

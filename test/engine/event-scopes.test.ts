@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { type Event, isAboutRun } from '../../src/domain/event.ts'
 import { whenEnded } from '../../src/engine/run/request.ts'
 import { append } from '../../src/engine/turns/append.ts'
@@ -9,6 +9,7 @@ import { findSessions } from '../../src/store/rows/sessions.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 import { emptyWorld } from '../store/filled-world.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
@@ -16,6 +17,7 @@ import { family } from './family.ts'
 import { newOffice, type Office, planner, planningCoordinator } from './test-team.ts'
 
 describe.each(databases)('events on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine | undefined
   let office: Office | undefined
   afterEach(async () => {

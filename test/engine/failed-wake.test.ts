@@ -1,13 +1,15 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office } from './test-team.ts'
 
 const wrongKey = new ModelFailure('key_refused', 'The provider refused the key', 'check the key', { retry: 'never' })
 const spawned = [{ name: 'spawn_agent', input: { task: 'look', skill: 'researcher' } }, { name: 'wait' }]
 
 describe.each(databases)('a wake that fails on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

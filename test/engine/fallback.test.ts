@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { type Model, ModelFailure } from '../../src/domain/model.ts'
 import { Stop } from '../../src/engine/run/active-run.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -7,6 +7,7 @@ import { findRun } from '../../src/store/rows/runs.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
 const down = (more: { retry?: 'never' | 'later'; retryAfter?: number; code?: string } = {}) =>
@@ -19,6 +20,7 @@ const failing = (name: string, failure = down()) => scriptedModel(() => ({ fail:
 const answering = (name: string) => scriptedModel(() => ({ text: `${name} answers` }), { name })
 
 describe.each(databases)('a chain of models on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine | undefined
   afterEach(async () => {
     expect(under?.troubles ?? []).toEqual([])

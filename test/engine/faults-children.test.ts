@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
@@ -9,6 +9,7 @@ import type { ScriptedReply } from '../../src/models/scripted.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, type TestLimits, testTool } from './engine.ts'
 import { type FamilyOptions, family } from './family.ts'
 import { startMortal } from './killable-engine.ts'
@@ -17,6 +18,7 @@ const never = new AbortController().signal
 const patience = { timeout: 120_000 }
 
 describe.each(databases)('a parent on %s', patience, (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

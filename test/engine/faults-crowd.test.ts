@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { retry } from '../../src/engine/run/retry.ts'
@@ -9,6 +9,7 @@ import { findSessions } from '../../src/store/rows/sessions.ts'
 import { hurriedClock } from '../setup/hurried-clock.ts'
 import { firstOf, isLong } from '../setup/long.ts'
 import { type Database, databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 
@@ -18,6 +19,7 @@ const patience = { timeout: 120_000 }
 const fifty = Array.from({ length: 50 }, (_, n) => `message ${n + 1}`)
 
 describe.each(databases)('F33 people who do not wait on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine | undefined
   afterEach(async () => {
     expect(under?.troubles ?? []).toEqual([])

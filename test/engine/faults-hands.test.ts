@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { WriteArea } from '../../src/domain/crash-points.ts'
 import { StorageFailure } from '../../src/domain/errors.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/store.ts'
 import { manualClock } from '../../src/testing.ts'
 import { hurriedClock } from '../setup/hurried-clock.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 
 const never = new AbortController().signal
@@ -18,6 +19,7 @@ const lost = new StorageFailure('commit_unknown', 'the connection was lost', 'lo
 const hurried = hurriedClock(10_000)
 
 describe.each(databases)('what a process has in hand on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(() => under.remove())
 

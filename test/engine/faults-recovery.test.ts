@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { childrenOf } from '../../src/store/rows/child-runs.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { firstOf, inTurn, isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 import { startMortal } from './killable-engine.ts'
@@ -12,6 +13,7 @@ import { startMortal } from './killable-engine.ts'
 const patience = { timeout: 120_000 }
 
 describe.each(databases)('F12 a recovery that is killed on %s', patience, (database) => {
+  const test = testOn(database)
   let under: TestEngine
   let held: Gate | undefined
   const push = testTool('push', 'unsafe', (_, signal) => held?.pass(signal) ?? 'pushed')

@@ -10,6 +10,7 @@ import { assignRun, findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 import { claimNext } from './claim-next.ts'
 import { newEngine, type TestEngine } from './engine.ts'
@@ -17,6 +18,7 @@ import { newEngine, type TestEngine } from './engine.ts'
 const patience = { timeout: 600_000 }
 
 describe.each(databases)('a storm on %s', patience, (database) => {
+  const test = testOn(database)
   // On a server each of them takes five times as long.
   const many = isLong ? 1000 : { sqlite: 300, postgres: 60 }[database]
   let under: TestEngine

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { testTool } from './engine.ts'
 import { type Hands, newHands, planned, read, write } from './hands.ts'
 
@@ -12,6 +13,7 @@ const visit: Tool = {
 }
 
 describe.each(databases)('the label of a file on %s', (database) => {
+  const test = testOn(database)
   let hands: Hands
   afterEach(() => hands.remove())
 

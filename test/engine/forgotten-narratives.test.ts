@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { fork } from '../../src/engine/turns/fork.ts'
 import { resolveSession } from '../../src/engine/turns/route.ts'
 import { forget } from '../../src/memory/forget.ts'
@@ -6,11 +6,13 @@ import { remember } from '../../src/memory/remember.ts'
 import { archiveMemory } from '../../src/store/knowledge/memories.ts'
 import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
 describe.each(databases)('narratives after something was forgotten, on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

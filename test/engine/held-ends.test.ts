@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
 let own: TestEngine | undefined
@@ -11,6 +12,7 @@ afterEach(async () => {
 })
 
 describe.each(databases)('on %s', (database) => {
+  const test = testOn(database)
   test.each([
     { effect: 'pure', commits: 2, rule: 'a pure call is stored with what follows it, and in no commit of its own' },
     { effect: 'idempotent', commits: 3, rule: 'a call that has done something is stored at once' },

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import type { Engine } from '../../src/engine/runtime.ts'
@@ -7,28 +7,30 @@ import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSubagent } from '../../src/store/rows/subagents/subagents.ts'
 import { gate } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { answered, calling, newSpawning, type Spawning, spawns } from './spawning.ts'
 
 const patience = { timeout: 30_000 }
 
 describe.each(databases)('a cancel that dies after its first commit on %s', patience, (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 
   const deep = ({ tools }: { tools: { subagents: object } }) =>
     void Object.assign(tools.subagents, { maxSpawnDepth: 3 })
 
-  /** The engine of a process that dies when it begins its second write for a cancel. */
+  /** The engine of a process that dies after its first write for a cancel. */
   const dying = (): Engine => {
-    let writes = 0
     const { store } = nest.engine
     return {
       ...nest.engine,
       store: {
         ...store,
         async write(area, body) {
-          if (area === 'cancel' && ++writes > 1) throw new Error('the process died')
-          return store.write(area, body)
+          const written = await store.write(area, body)
+          if (area === 'cancel') throw new Error('the process died')
+          return written
         },
       },
     }

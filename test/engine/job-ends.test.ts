@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Job } from '../../src/domain/jobs/job.ts'
 import type { Label } from '../../src/domain/label.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
@@ -17,6 +17,7 @@ import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { type ManualClock, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
 
@@ -24,6 +25,7 @@ const minute = 60_000
 const trusted: Label = { integrity: 'trusted', sources: [] }
 
 describe.each(databases)('fires on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   let clock: ManualClock
   afterEach(async () => {

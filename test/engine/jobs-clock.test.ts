@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Millis } from '../../src/domain/clock.ts'
 import type { Job } from '../../src/domain/jobs/job.ts'
 import type { OutboxState } from '../../src/domain/jobs/outbox.ts'
@@ -13,6 +13,7 @@ import { insertMessage, listMessages } from '../../src/store/rows/jobs/outbox.ts
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 
 const minute = 60_000
@@ -22,6 +23,7 @@ const look = 1 / 6
 const trusted: Label = { integrity: 'trusted', sources: [] }
 
 describe.each(databases)('jobs of a worker on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   let clock: ReturnType<typeof settableClock>
   let startedAt: Millis

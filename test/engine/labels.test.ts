@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Label } from '../../src/domain/label.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
@@ -8,6 +8,7 @@ import { show } from '../../src/engine/views/show.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, nobody, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 import { startMortal } from './killable-engine.ts'
@@ -15,6 +16,7 @@ import { startMortal } from './killable-engine.ts'
 const strange: Label = { integrity: 'untrusted', sources: ['url:https://strange.example/'] }
 
 describe.each(databases)('the label of a run on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

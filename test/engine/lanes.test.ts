@@ -10,12 +10,14 @@ import { viewOfClaimant } from '../../src/store/rows/queue.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Reading } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { claimNext } from './claim-next.ts'
 import { newEngine, type TestEngine, testLimits } from './engine.ts'
 import { family } from './family.ts'
 import { newOffice } from './test-team.ts'
 
 describe.each(databases)('lanes on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

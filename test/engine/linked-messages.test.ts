@@ -1,14 +1,16 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Message } from '../../src/domain/message.ts'
 import type { PlacedTurn } from '../../src/domain/turn.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { exportTurns, importTurns } from '../../src/engine/turns/transfer.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases, newTestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
 
 describe.each(databases)('messages of turns on %s', (database) => {
+  const test = testOn(database)
   let engine: TestEngine
   afterEach(() => engine.remove())
 

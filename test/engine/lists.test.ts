@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { ownerText } from '../../src/domain/access/principal.ts'
 import { newRun, type Run } from '../../src/domain/run.ts'
 import type { SessionKind } from '../../src/domain/session.ts'
@@ -15,10 +15,12 @@ import { findSessions } from '../../src/store/rows/sessions.ts'
 import { recordUsage } from '../../src/store/rows/usage.ts'
 import type { Reading, Store } from '../../src/store/store.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const folder = '/here'
 
 describe.each(databases)('lists on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

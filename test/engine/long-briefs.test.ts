@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { listPlans } from '../../src/store/rows/plans.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { brief, newOffice, type Office, planCall, planner, planningCoordinator } from './test-team.ts'
 
 // Half the window at three bytes a token.
@@ -17,6 +18,7 @@ const refusal = (agent: string) =>
   'put the material into a file or point to a result'
 
 describe.each(databases)('a brief that is longer than half the window of its reader on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { remindedOf } from '../../src/memory/describe.ts'
 import { EmbeddingPasses } from '../../src/memory/embed-memories.ts'
 import { remember } from '../../src/memory/remember.ts'
@@ -6,6 +6,7 @@ import { httpEmbedder } from '../../src/models/embedder/http-embedder.ts'
 import { systemClock } from '../../src/system.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, type Play } from './test-team.ts'
 
 const synonyms = [
@@ -18,6 +19,7 @@ const synonyms = [
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
 describe.each(databases)('an agent with an embedder on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   let provider: TestProvider
   let isDown: boolean

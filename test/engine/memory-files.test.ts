@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { show } from '../../src/engine/views/show.ts'
@@ -9,11 +9,13 @@ import { homeFiles } from '../../src/home/home-files.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { wholeLook } from '../memory/whole-look.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { agentNamed, newOffice, type Office, type OfficeOptions, type Play, staff } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
 describe.each(databases)('what the owner wrote into the home, for agents on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   let home: string
   beforeEach(() => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { retry } from '../../src/engine/run/retry.ts'
@@ -7,9 +7,11 @@ import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
 describe.each(databases)('people who change their mind on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine | undefined
   afterEach(async () => {
     expect(under?.troubles ?? []).toEqual([])

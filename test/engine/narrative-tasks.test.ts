@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { startNarrator } from '../../src/engine/knowledge/narrator.ts'
 import { viewTask } from '../../src/engine/plans/plan-views.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
@@ -6,6 +6,7 @@ import { submit } from '../../src/engine/run/submit.ts'
 import { why } from '../../src/engine/why/why.ts'
 import { describeNarrative } from '../../src/memory/narratives.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, planner, planningCoordinator } from './test-team.ts'
 
 const never = new AbortController().signal
@@ -17,6 +18,7 @@ const told = [
 ]
 
 describe.each(databases)('narratives and tasks on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { Part } from '../../src/domain/message.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { memoryTools } from '../../src/engine/knowledge/memory-tools.ts'
@@ -17,6 +17,7 @@ import { fileTools } from '../../src/tools/files/file-tools.ts'
 import { webFetch } from '../../src/tools/web-fetch.ts'
 import { firstOf, isLong } from '../setup/long.ts'
 import { type Database, databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { attackersModel, carry, orders, summaryBegin, textsOfRequest, work } from './attackers-model.ts'
 import { newEngine, testTool } from './engine.ts'
 
@@ -296,6 +297,7 @@ const waysOn = (database: Database) =>
   isLong ? all : all.filter((_, at) => databases[(at + firstOf(databases.length)) % databases.length] === database)
 
 describe.each(databases)('what an attacker writes changes no call that reaches a sink, on %s', (database) => {
+  const test = testOn(database)
   test.each(waysOn(database))('by %s', async (name, way) => {
     const [first, second] = [await attack(database, way, 'alpha'), await attack(database, way, 'beta')]
     expect(first.sinks).toEqual(second.sinks)

@@ -11,12 +11,14 @@ import { setMeta } from '../../src/store/rows/meta.ts'
 import { type ManualClock, manualClock } from '../../src/testing.ts'
 import { signWebhook, webhookKey } from '../../src/tools/fetch/post-webhook.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 
 const trusted: Label = { integrity: 'trusted', sources: [] }
 const minute = 60_000
 
 describe.each(databases)('messages of jobs on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   let clock: ManualClock
   afterEach(async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Permissions } from '../../src/domain/persona.ts'
 import type { Call, Tool } from '../../src/domain/tools/tool.ts'
 import { append } from '../../src/engine/turns/append.ts'
@@ -9,12 +9,14 @@ import { insertUser } from '../../src/store/rows/access/users.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import { findThread } from '../../src/store/rows/threads.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 
 const draft = { query: [{ content: 'hello' }], response: { content: 'good day' } }
 
 describe.each(databases)('permissions on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

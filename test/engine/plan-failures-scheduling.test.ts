@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { listPlans } from '../../src/store/rows/plans.ts'
 import { listTasks } from '../../src/store/rows/tasks.ts'
 import { ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, type OfficeOptions, type Play, planner, planningCoordinator } from './test-team.ts'
 
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
@@ -15,6 +16,7 @@ const byCoordinator: OfficeOptions = {
 const begin = (...ids: number[]) => ids.map((id) => ({ name: 'spawn_agent', input: { task_id: id } }))
 
 describe.each(databases)('a plan that the coordinator schedules on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,12 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { viewTask, viewTasks } from '../../src/engine/plans/plan-views.ts'
 import { listRuns } from '../../src/engine/views/runs.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { gate, ModelFailure, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, type Play, planner, planningCoordinator } from './test-team.ts'
 
 describe.each(databases)('a task whose run waits says for what on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { owner } from '../../src/domain/access/principal.ts'
 import type { AgentEntryInput } from '../../src/domain/profiles/registry.ts'
 import { removePin, setPin } from '../../src/engine/policies/pins.ts'
@@ -10,6 +10,7 @@ import { listPolicyVersions } from '../../src/store/rows/policies/policies.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 import { countStatements } from '../setup/statement-counter.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const folder = '/here'
 const by = (who: string, expected?: number) => ({ by: who, now: 5, expected })
@@ -21,6 +22,7 @@ const entry = (name: string, more: Partial<AgentEntryInput> = {}): AgentEntryInp
 })
 
 describe.each(databases)('on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

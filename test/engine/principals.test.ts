@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { owner, type Principal, type UserRole } from '../../src/domain/access/principal.ts'
 import type { User } from '../../src/domain/access/user.ts'
 import { itemsOfPrincipal } from '../../src/domain/inbox.ts'
@@ -11,10 +11,12 @@ import { bindItems, itemsOfRun, waitingItems } from '../../src/store/rows/inbox.
 import { findRun, insertRun, runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 import { spawnTool } from './family.ts'
 
 describe.each(databases)('principals on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { remember } from '../../src/memory/remember.ts'
 import { addScore } from '../../src/store/knowledge/memories.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
@@ -9,6 +10,7 @@ const day = 86_400_000
 const march = Date.UTC(2026, 2, 1)
 
 describe.each(databases)('reminders on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

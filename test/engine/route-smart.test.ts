@@ -7,6 +7,7 @@ import { routeSmart } from '../../src/engine/turns/route-smart.ts'
 import { archive } from '../../src/engine/turns/sessions.ts'
 import { manualClock } from '../../src/testing.ts'
 import { type Database, databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const here = '/here'
 const hour = 3_600_000
@@ -71,6 +72,7 @@ test('of 450 messages over 40 threads, what is routed goes where it belongs, and
 })
 
 describe.each(databases)('smart routing on %s', (database) => {
+  const test = testOn(database)
   test('the session whose words it shares is chosen, and the words say why', async () => {
     await open(database)
     await say('invoices', 'The PDF invoices print umlauts as question marks', 'The embedded font lacks glyphs.')

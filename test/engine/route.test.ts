@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { tail } from '../../src/domain/id.ts'
 import { threadKey } from '../../src/domain/turn.ts'
 import { append } from '../../src/engine/turns/append.ts'
@@ -7,10 +7,12 @@ import { routeToThread } from '../../src/engine/turns/route.ts'
 import { setPersona } from '../../src/engine/turns/sessions.ts'
 import { sessionsAt } from '../../src/store/rows/sessions.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const here = '/here'
 
 describe.each(databases)('routing on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

@@ -8,6 +8,7 @@ import { childrenOf } from '../../src/store/rows/child-runs.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
 
@@ -21,6 +22,7 @@ const asked = {
 } as const satisfies RunOptions
 
 describe.each(databases)('the options of a run on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { startNarrator } from '../../src/engine/knowledge/narrator.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
@@ -7,10 +7,12 @@ import { gate } from '../../src/models/gate.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { delegationDesk, profileId } from './delegation-desk.ts'
 import { pin, unregister, writeProfile } from './policies.ts'
 
 describe.each(databases)('profiles of runs on %s', (database) => {
+  const test = testOn(database)
   const desk = delegationDesk(database)
   afterEach(() => desk.office.remove())
 

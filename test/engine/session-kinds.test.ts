@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { submit } from '../../src/engine/run/submit.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import type { ExportedTurn } from '../../src/engine/turns/exported-turn.ts'
@@ -10,6 +10,7 @@ import { findSessions } from '../../src/store/rows/sessions.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { emptyPlace, openWorld } from '../store/filled-world.ts'
 
 const folder = '/here'
@@ -26,6 +27,7 @@ const reserved = [
 ]
 
 describe.each(databases)('kinds of sessions on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

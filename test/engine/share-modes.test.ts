@@ -4,6 +4,7 @@ import { narrowShareMode, shareModes } from '../../src/domain/subagent.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { answered, calling, newSpawning, type Spawning } from './spawning.ts'
 
 test('a spawn shares less than the configuration allows, never more', () => {
@@ -17,6 +18,7 @@ test('a spawn shares less than the configuration allows, never more', () => {
 })
 
 describe.each(databases)('what is shared on %s', (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { ApprovalView } from '../../src/api/views/approval.ts'
 import type { Answer } from '../../src/domain/approval.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
@@ -8,6 +8,7 @@ import { isTyped } from '../../src/engine/run/approvals/typed-values.ts'
 import { listApprovals } from '../../src/engine/views/questions.ts'
 import { webFetch } from '../../src/tools/web-fetch.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { attackersModel, carry, type Plan } from './attackers-model.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 
@@ -15,6 +16,7 @@ const visit = (url: string): Plan[number] => ({ name: 'web_fetch', input: { url 
 const a = 'https://a.example/one'
 
 describe.each(databases)('a call that sends elsewhere on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   let fetched: string[]
   afterEach(async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { gate } from '../../src/models/gate.ts'
@@ -7,12 +7,14 @@ import { findRun } from '../../src/store/rows/runs.ts'
 import { spendingBy } from '../../src/store/rows/usage.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 
 const price = { input: 15, output: 75 }
 const spoken = 'The port is 8080, and the'
 
 describe.each(databases)('an answer that was stopped in its middle on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

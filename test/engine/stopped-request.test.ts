@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { tail } from '../../src/domain/id.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { routeToThread } from '../../src/engine/turns/route.ts'
@@ -6,6 +6,7 @@ import { pathWindow } from '../../src/engine/turns/windows.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { gate } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newOffice, type Office, type Play } from './test-team.ts'
 
 /** Starts two researchers at "go", and repeats what it is told. */
@@ -16,6 +17,7 @@ const delegating: Play = (_, last) => {
 }
 
 describe.each(databases)('a request that a user stops while only its agents work, on %s', (database) => {
+  const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
 

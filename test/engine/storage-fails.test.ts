@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { StorageFailure } from '../../src/domain/errors.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -7,9 +7,11 @@ import { raw } from '../../src/store/raw.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
 describe.each(databases)('a database that fails during a tool, on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(() => under.remove())
 

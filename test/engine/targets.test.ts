@@ -1,16 +1,18 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { Principal } from '../../src/domain/access/principal.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { fork } from '../../src/engine/turns/fork.ts'
 import { archive, rename, setPersona } from '../../src/engine/turns/sessions.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 
 const draft = { query: [{ content: 'hello' }], response: { content: 'good day' } }
 const atlas = { id: 'atlas', identity: { name: 'Atlas', soul: '' }, permissions: { tools: {} } }
 
 describe.each(databases)('the target of an input on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(() => under.remove())
   async function open(): Promise<{ first: string; second: string }> {

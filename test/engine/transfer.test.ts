@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { append } from '../../src/engine/turns/append.ts'
 import type { ExportedTurn } from '../../src/engine/turns/exported-turn.ts'
 import { fork } from '../../src/engine/turns/fork.ts'
@@ -6,10 +6,12 @@ import { routeToThread } from '../../src/engine/turns/route.ts'
 import { listSessions, setPersona } from '../../src/engine/turns/sessions.ts'
 import { exportTurns, importTurns } from '../../src/engine/turns/transfer.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const folder = '/here'
 
 describe.each(databases)('export and import on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   let other: TestRuntime
   beforeEach(async () => {

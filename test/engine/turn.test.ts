@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import type { TurnDraft } from '../../src/domain/draft.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
@@ -7,11 +7,13 @@ import { contextPath, diffPaths } from '../../src/engine/turns/history.ts'
 import { routeToThread } from '../../src/engine/turns/route.ts'
 import { show } from '../../src/engine/views/show.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { nobody } from './engine.ts'
 
 const folder = '/here'
 
 describe.each(databases)('turns on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

@@ -8,12 +8,14 @@ import { undo } from '../../src/engine/files/undo.ts'
 import { why } from '../../src/engine/why/why.ts'
 import { recordFileChange } from '../../src/store/rows/file-changes.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, write } from './hands.ts'
 
 const budget = { usd: 5, tokens: 1000 }
 
 describe.each(databases)('who wrote a line, on %s', (database) => {
+  const test = testOn(database)
   let pool: Hands
   const open = async (plans: Parameters<typeof planned>[0]) => {
     pool = await newHands(database, planned(plans))

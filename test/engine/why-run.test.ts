@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
@@ -8,11 +8,13 @@ import { scriptedModel } from '../../src/models/scripted.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 
 const budget = { usd: 5, tokens: 1000 }
 
 describe.each(databases)('why a run went as it did, on %s', (database) => {
+  const test = testOn(database)
   let under: TestEngine
   afterEach(async () => {
     expect(under.troubles).toEqual([])

@@ -1,6 +1,6 @@
 import { appendFileSync, cpSync, linkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { undo } from '../../src/engine/files/undo.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import type { EndedStep } from '../../src/engine/run/context/journal.ts'
@@ -8,11 +8,13 @@ import { findRun } from '../../src/store/rows/runs.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import type { Reading } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 import { commandHands, threeLines as text } from './command-hands.ts'
 import { edit, write } from './hands.ts'
 
 describe.each(databases)('what no survey has seen, on %s', (database) => {
+  const test = testOn(database)
   const { pool, elsewhere, at, say, exec, begin, restart, ask, author, way } = commandHands(database)
   const unknown = (...runIds: string[]) => ({ by: 'unknown', since: expect.anything(), runIds })
   const ended = (runId: string, state = 'completed') =>

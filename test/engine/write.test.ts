@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { whenEnded } from '../../src/engine/run/request.ts'
@@ -14,6 +14,7 @@ import { readSteps } from '../../src/store/rows/steps.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { inTurn } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { nobody, testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, read, write } from './hands.ts'
 import { startMortal } from './killable-engine.ts'
@@ -23,6 +24,7 @@ const ok = (path: string, text: string) => ({ status: 'ok', path, sha256: sha(te
 const shown = (text: string) => `1\t${text}`
 
 describe.each(databases)('writing on %s', (database) => {
+  const test = testOn(database)
   let pool: Hands | undefined
   const open = async (plans: Parameters<typeof planned>[0], tools: Tool[] = []) => {
     pool = await newHands(database, planned(plans), tools)

@@ -23,7 +23,7 @@ const seed = Number(process.env['SEED'] ?? 1)
 
 /** The values whose turn it is; all of them in `npm run hostile`. */
 const some = <T>(values: readonly T[]): T[] =>
-  rounds === 0 ? inTurn(values, Math.ceil(values.length / 6)) : [...values]
+  rounds === 0 ? inTurn(values, Math.ceil(values.length / 12)) : [...values]
 
 let gateway: TestGateway | undefined
 afterEach(async () => {

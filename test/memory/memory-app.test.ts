@@ -1,14 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import type { MemoryApp } from '../../src/api/views/memory.ts'
 import { describeMemory } from '../../src/memory/describe.ts'
 import { memoryApp } from '../../src/memory/memory-app.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const stranger = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
 
 describe.each(databases)('what a person does with memories on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   let app: MemoryApp
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { recall } from '../../src/memory/recall.ts'
@@ -11,11 +11,13 @@ import {
   listMemories,
 } from '../../src/store/knowledge/memories.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const day = 86_400_000
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
 describe.each(databases)('memories on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { recall } from '../../src/memory/recall.ts'
 import { refoldWords } from '../../src/memory/refold-words.ts'
 import { archiveMemory, insertMemory, supersede } from '../../src/store/knowledge/memories.ts'
@@ -6,12 +6,14 @@ import { openStore } from '../../src/store/open.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newNotebook } from './notebook.ts'
 
 const label = { integrity: 'trusted' as const, sources: [] }
 const step = migrations.find(({ name }) => name === 'folded words')?.id ?? 0
 
 describe.each(databases)('words that an earlier version folded differently, on %s', (database) => {
+  const test = testOn(database)
   test('are replaced after the upgrade, but for memories that no search finds', async () => {
     const { place, remove } = newPlace(database)
     onTestFinished(remove)

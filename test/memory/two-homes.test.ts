@@ -8,9 +8,11 @@ import { homeId } from '../../src/home/home-id.ts'
 import { recallPassages } from '../../src/memory/recall-passages.ts'
 import { knownFiles } from '../../src/store/knowledge/home-files.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { type Notebook, newNotebook, rowsIn } from './notebook.ts'
 
 describe.each(databases)('two homes on one %s database', (database) => {
+  const test = testOn(database)
   let one: Notebook
   let other: Notebook
   beforeEach(async () => {

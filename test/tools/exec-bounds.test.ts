@@ -38,7 +38,7 @@ describe('whatever a command leaves behind ends with it', () => {
     ['all of its own group', () => 'trap "kill 0" EXIT; trap : TERM; echo left'],
     ['a coprocess', (mark: string) => `coproc sleep ${mark}; echo left`],
   ]
-  test.each(inTurn(leftovers, 3))('%s', async (_, command) => {
+  test.each(inTurn(leftovers, 2))('%s', async (_, command) => {
     folder = await commandFolder()
     const mark = newMark()
     expect(await folder.run(command(mark))).toBe('left\n[exit 0]')
@@ -57,7 +57,7 @@ describe('a command that does not end is killed with all it started', () => {
     ['that waits for a daemon', (mark: string) => `echo begun; setsid --wait sleep ${mark}`],
     ['that has stopped itself', (mark: string) => `echo begun; sleep ${mark} & kill -STOP $$`],
   ]
-  test.each(inTurn(endless, 2))('%s', async (_, command) => {
+  test.each(inTurn(endless, 1))('%s', async (_, command) => {
     folder = await commandFolder()
     const mark = newMark()
     expect(await folder.run(command(mark), { timeout_seconds: 1 })).toBe('begun\n[killed: timed out after 1 s]')
@@ -86,7 +86,7 @@ describe('a command that does not end is killed with all it started', () => {
     folder = await commandFolder()
     const mark = newMark()
     // At another of its first turns each time, and with another number of processes.
-    for (const at of inTurn([...Array(40).keys()], 6)) {
+    for (const at of inTurn([...Array(40).keys()], 3)) {
       const stop = new AbortController()
       const call = folder.call({ command: `sleep ${mark}` }, stop.signal)
       let turns = 0
@@ -154,7 +154,7 @@ describe('a command takes no more than it may', () => {
     ['a file in memory', 'head -c 1G /dev/zero > /tmp/large', 'No space left on device'],
     ['shared memory', 'head -c 1G /dev/zero > /dev/shm/large', 'No space left on device'],
   ]
-  test.each(inTurn(eaters, 2))('of memory: %s', async (_, command, end) => {
+  test.each(inTurn(eaters, 1))('of memory: %s', async (_, command, end) => {
     folder = await commandFolder({ memoryMB: 512 })
     expect(await folder.run(command)).toMatch(new RegExp(end))
   })

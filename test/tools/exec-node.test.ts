@@ -137,7 +137,7 @@ const managers: { name: string; entry: string; installed: string; make?: () => v
 ]
 
 describe("commands use the user's Node, and of the home they see only that installation", () => {
-  test.each(inTurn(managers, 2))('$name', ({ entry, installed, make }) => {
+  test.each(inTurn(managers, 1))('$name', ({ entry, installed, make }) => {
     install(installed, '20.11.0')
     install('.nvm/versions/node/v18.0.0', '18.0.0')
     make?.()

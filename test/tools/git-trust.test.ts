@@ -217,7 +217,7 @@ const layouts: Layout[] = [
 ]
 
 describe("no command changes what the owner's git trusts", () => {
-  test.each(inTurn(layouts, 6))('$name', async ({ prepare, path, command }) => {
+  test.each(inTurn(layouts, 4))('$name', async ({ prepare, path, command }) => {
     prepare()
     const before = existsSync(at(path)) ? readFileSync(at(path), 'utf8') : undefined
     const said = await folder.run(command())

@@ -1,14 +1,16 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { undo } from '../../../src/engine/files/undo.ts'
 import { lookAtFile } from '../../../src/engine/search/index-files.ts'
 import { filesToLookAt } from '../../../src/store/rows/search/written-files.ts'
 import { databases } from '../../setup/places.ts'
+import { testOn } from '../../setup/test-on.ts'
 import { edit, type Hands, newHands, planned, read, write } from '../hands.ts'
 import { finder } from './finder.ts'
 
 describe.each(databases)('search in files that agents wrote on %s', (database) => {
+  const test = testOn(database)
   let hands: Hands
   afterEach(() => hands.remove())
 

@@ -1,10 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { findSessions } from '../../../src/store/rows/sessions.ts'
 import { databases } from '../../setup/places.ts'
+import { testOn } from '../../setup/test-on.ts'
 import { newSpawning, type Spawning, spawns } from '../spawning.ts'
 import { finder } from './finder.ts'
 
 describe.each(databases)('search in results on %s', (database) => {
+  const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())
 

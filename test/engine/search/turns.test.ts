@@ -4,10 +4,12 @@ import { append } from '../../../src/engine/turns/append.ts'
 import { exportTurns, importTurns } from '../../../src/engine/turns/transfer.ts'
 import { manualClock } from '../../../src/testing.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../../setup/places.ts'
+import { testOn } from '../../setup/test-on.ts'
 import { untilSo } from '../../setup/until.ts'
 import { finder } from './finder.ts'
 
 describe.each(databases)('search in turns on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   beforeEach(async () => {
     runtime = await newTestRuntime(database)
