@@ -69,13 +69,17 @@ function readerBeside(writing: SqliteConnection, file: string): SqliteConnection
   }
 }
 
-/** Opens a connection with the settings that every writer needs. */
+/**
+ * Opens a connection with the settings that every writer needs. What is deleted is overwritten in the pages that are written
+ * anyway: what was forgotten is not left in the file.
+ */
 export function connect(file: string, durability: 'full' | 'normal'): SqliteConnection {
   const connection = new SqliteConnection(file)
   try {
     connection.script(`PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'};
       PRAGMA foreign_keys = ON;
+      PRAGMA secure_delete = FAST;
       PRAGMA journal_size_limit = 67108864;`)
     return connection
   } catch (error) {
