@@ -123,6 +123,15 @@ describe.each(databases)('smart routing on %s', (database) => {
     expect((await route('is the cookie still lost after a restart?')).chosen?.session).toBe('login-bug')
   })
 
+  test('numbers in words and greetings are no signs', async () => {
+    await open(database)
+    await say('payroll', 'The import rejects a personnel number of seven digits', 'Widen the column.')
+    await say('kita', 'Schreib die Einladung zum Elternabend', 'Liebe Eltern, wir laden euch ein.')
+    expect((await route('is seven a prime number?')).chosen).toBeNull()
+    expect((await route('Liebe Grüße an deine Eltern')).chosen).toBeNull()
+    expect((await route('are personnel numbers with seven digits rejected?')).chosen?.session).toBe('payroll')
+  })
+
   test('words of a label name its session side by side; scattered over a message they are one sign', async () => {
     await open(database)
     await say(

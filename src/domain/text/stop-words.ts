@@ -12,6 +12,8 @@ export const stopWords: ReadonlySet<string> = new Set(
     'before between into out over under up down off through while until since because without within per same such ' +
     'own don isn doesn didn won re ve ll s t d m really add change fix write find help try start stop keep today ' +
     'yesterday tomorrow day week month year time ' +
+    'four five six seven eight nine ten eleven twelve hundred thousand number dear regard sincerely ' +
+    'explain describe sentence paragraph ' +
     'der die das und oder ist sind war nicht kein ein eine einen mit von zu im am auf fur wie was wer wo wann warum ' +
     'ich du er sie es wir ihr mich dich uns bitte noch mal auch nur schon aber wenn dann den dem des ' +
     'der einer eines einem keine keinen bei bis aus nach vor fuer uber ueber unter um durch gegen ohne zum zur zwischen ' +
@@ -20,6 +22,8 @@ export const stopWords: ReadonlySet<string> = new Set(
     'welche welcher welches welchem welchen wieviel viele viel mehr sehr immer nie jetzt heute morgen gestern hier dort ' +
     'da doch nochmal eigentlich denn also dass weil ob als so ja nein man mir dir ihm ihnen ihn euch sich mein meine ' +
     'meinen dein deine seine ihre unser unsere unseren dieser diese dieses jeder jede jedes alle alles etwas nichts ' +
-    'brauche brauchen sag sagt schreib schreibe schreiben danke hallo'
+    'brauche brauchen sag sagt schreib schreibe schreiben danke hallo ' +
+    'zwei drei vier funf fuenf sechs sieben acht neun zehn elf zwolf zwoelf hundert tausend ' +
+    'liebe lieber liebes grusse gruesse gruss herzliche herzlichen erklar erklaer erklare erklaere'
   ).split(' '),
 )

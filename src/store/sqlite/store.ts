@@ -69,7 +69,10 @@ function readerBeside(writing: SqliteConnection, file: string): SqliteConnection
   }
 }
 
-/** Opens a connection with the settings that every writer needs. */
+/**
+ * Opens a connection with the settings that every writer needs. What is deleted is overwritten in the pages that are written
+ * anyway: what was forgotten is not left in the file.
+ */
 export function connect(file: string, durability: 'full' | 'normal'): SqliteConnection {
   const connection = new SqliteConnection(file)
   try {
