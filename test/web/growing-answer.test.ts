@@ -143,6 +143,24 @@ describe('an answer that is being written', () => {
     await page.close()
   })
 
+  test('takes a message that steers it, and one that came after its last step is answered next', async () => {
+    const page = await heddle.open('/s/steered')
+    allow(1)
+    await page.locator('#message').fill('first')
+    await page.locator('#message').press('Enter')
+    await page.getByLabel('When it is read').selectOption('steer')
+    await page.locator('#message').fill('in fewer words')
+    await page.locator('#message').press('Enter')
+    await page
+      .locator('span')
+      .filter({ hasText: /^reaches it at its next step$/ })
+      .first()
+      .waitFor()
+    allow(Number.POSITIVE_INFINITY)
+    await page.getByRole('article', { name: 'Turn 2' }).getByText('in fewer words').waitFor()
+    await page.close()
+  })
+
   test('and is cut by a kill of the daemon goes on after it, which the overview tells, all without a reload', async () => {
     const page = await heddle.open('/s/crash')
     allow(3)

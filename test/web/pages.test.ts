@@ -59,6 +59,21 @@ describe('the other pages', () => {
     await page.close()
   })
 
+  test('a few letters in the palette lead to a page, a session or a reference', async () => {
+    const page = await heddle.open('/')
+    await page.getByRole('link', { name: 'Open chat' }).waitFor()
+    for (const [typed, address] of [
+      ['usg', /\/usage$/],
+      ['run:zzzzzz', /\/runs\/zzzzzz$/],
+    ] as const) {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox', { name: /^Go to a page/ }).fill(typed)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(address)
+    }
+    await page.close()
+  })
+
   test("today's cost by agent is two clicks away", async () => {
     const page = await heddle.open('/')
     await page.getByRole('link', { name: 'Usage' }).click()
