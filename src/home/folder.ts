@@ -114,9 +114,8 @@ function unfit(path: string, why: string): UsageError {
 function realPath(path: string): string {
   const whole = resolve(path)
   try {
-    // A folder that is made later is no error: one that is made and thrown costs more than these looks.
-    const parent = isMissing(whole) ? dirname(whole) : undefined
-    if (parent !== undefined && kindOf(parent) === 'folder') return join(realpathSync.native(parent), basename(whole))
+    // A folder that is made later is no error: one that is made and thrown costs more than this look.
+    if (isMissing(whole)) return join(realpathSync.native(dirname(whole)), basename(whole))
     return realpathSync.native(whole)
   } catch (error) {
     if (!isCode(error, 'ENOENT', 'EACCES') || whole === dirname(whole)) throw error

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -63,4 +63,13 @@ test('a path of the kernel is no folder to work in, although it leads to the wor
   expect(folderToWorkIn(process.cwd(), own)).toBe(process.cwd())
   for (const path of ['/proc/self/cwd', '/dev/../proc/self/cwd/.'])
     expect(() => folderToWorkIn(path, own)).toThrow('is a folder of the system')
+})
+
+test('a folder that is made later has the real path of what is there; below a file, or in a loop of links, there is none', () => {
+  expect(folderToWorkIn(join(place, 'link', 'project', 'new'), places)).toBe(join(project, 'new'))
+  expect(folderToWorkIn(join(place, 'link', 'project', 'new', 'er'), places)).toBe(join(project, 'new', 'er'))
+  writeFileSync(join(place, 'file'), '')
+  symlinkSync('loop', join(place, 'loop'))
+  expect(() => folderToWorkIn(join(place, 'file', 'new'), places)).toThrow('cannot be reached (ENOTDIR)')
+  expect(() => folderToWorkIn(join(place, 'loop'), places)).toThrow('cannot be reached (ELOOP)')
 })
