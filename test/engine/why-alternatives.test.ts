@@ -138,6 +138,12 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect([await author('b.py:1'), await author('b.py:2')]).toEqual([unknown(first, mover), by(mover)])
   })
 
+  test('blank lines of a file that a command moved and changed may be all that is left of it', async () => {
+    const first = await say(write('a.py', '\n\n'))
+    const mover = await exec("mv a.py b.py && printf 'by the command\\n' >> b.py")
+    expect([await author('b.py:1'), await author('b.py:3')]).toEqual([unknown(first, mover), by(mover)])
+  })
+
   test('lines that a command takes out of a file, and puts into another one, are whose they were', async () => {
     const first = await say(write('a.py', linesOf('a', 12)))
     const second = await say(write('b.py', linesOf('b', 3)))
