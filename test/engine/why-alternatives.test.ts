@@ -75,6 +75,14 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect(second).not.toBe(first)
   })
 
+  test('a blank line of a file that a hand moves onto another one is not told as the one that stood there', async () => {
+    const first = await say(write('a.py', `${linesOf('a', 3)}\n${linesOf('more', 3)}`))
+    writeFileSync(at('b.py'), `${linesOf('b', 3)}\n${linesOf('others', 3)}`)
+    await say(edit('b.py', 'line 1 that b is made of', 'a line of the second run'))
+    renameSync(at('a.py'), at('b.py'))
+    expect([await author('b.py:3'), await author('b.py:4')]).toEqual([by(first), unknown(first)])
+  })
+
   test('a file that a hand moved away and changed much, or moved back, is not denied to its runs', async () => {
     const first = await say(write('a.py', linesOf('a', 9)))
     await say(write('b.py', linesOf('b', 9)))
@@ -128,6 +136,12 @@ describe.each(databases)('what more than one history explains, on %s', (database
     const first = await say(write('a.py', `  return\n${linesOf('a', 5)}`))
     const mover = await exec("mv a.py b.py && printf '  return\\nby the command\\n' > b.py")
     expect([await author('b.py:1'), await author('b.py:2')]).toEqual([unknown(first, mover), by(mover)])
+  })
+
+  test('blank lines of a file that a command moved and changed may be all that is left of it', async () => {
+    const first = await say(write('a.py', '\n\n'))
+    const mover = await exec("mv a.py b.py && printf 'by the command\\n' >> b.py")
+    expect([await author('b.py:1'), await author('b.py:3')]).toEqual([unknown(first, mover), by(mover)])
   })
 
   test('lines that a command takes out of a file, and puts into another one, are whose they were', async () => {

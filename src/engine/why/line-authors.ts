@@ -116,14 +116,14 @@ export class LineTracer implements Tracer {
     if (origins) {
       const author = await this.#authorOf(place, node)
       const brought = await this.#brought(place, node, open, origins)
-      return open.choose(origins, (line) => brought.get(line) ?? { author, passages: [] }, { since, why })
+      return open.choose(origins, { author, brought }, { since, why })
     }
     const map = await this.#mapOf(node)
     const fresh = open.follow(map ?? [])
     if (fresh.length > 0) open.close(map ? await this.#authorOf(place, node) : await this.#lost(place, node), fresh)
   }
 
-  /** Lines that the version before has not, as another file had them: a hand may have put that one in its place. */
+  /** Lines as another file had them that a hand may have put in the place of the version before. */
   async #brought(
     place: Place,
     node: VersionNode,
@@ -131,13 +131,15 @@ export class LineTracer implements Tracer {
     origins: readonly number[][],
   ): Promise<Map<number, TracedLine>> {
     const { via, hash } = node
-    const lines = open.lines().flatMap(({ line }) => (origins[line]?.includes(isNew) ? line : []))
-    if (via.kind !== 'gap' || !hash || lines.length === 0 || place.passages >= maxPassages) return new Map()
-    const kept = origins.filter((from) => from.some((each) => each !== isNew)).length
-    const isChanged = kept >= origins.length / 2
-    const author = await this.#authorOf(place, node)
+    const isOther = origins.some((from) => from.includes(isNew))
+    if (via.kind !== 'gap' || !hash || !isOther || place.passages >= maxPassages) return new Map()
+    const isChanged = origins.filter(([from]) => from !== isNew).length >= origins.length / 2
+    const [lines, author] = [open.lines().map(({ line }) => line), await this.#authorOf(place, node)]
     const found = await handOrigins(this, { ...place, since: via.since, isChanged }, hash, lines, author)
-    return new Map(found?.map((each, at) => [lines[at] ?? 0, each]))
+    const all = (found ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
+    // A line that has stayed is put in doubt only by a file that is known to have come there.
+    const isDoubt = (line: number, { by }: LineAuthor) => by !== 'unknown' || origins[line]?.includes(isNew)
+    return new Map(all.filter(([line, each]) => each.author !== author && isDoubt(line, each.author)))
   }
 
   /** Author of lines that cannot be followed further, since a content is missing. */

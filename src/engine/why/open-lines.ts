@@ -58,19 +58,27 @@ export class OpenLines {
     return partSpans(map, this.#spans).fresh.length > 0
   }
 
-  /** Goes to the version before where contents alone tell what a line may be. `freshAt` tells who wrote one if it is new. */
-  choose(origins: readonly number[][], freshAt: (line: number) => TracedLine, doubt: Choice['doubt']): void {
+  /**
+   * Goes to the version before where contents alone tell what a line may be. `author` is that of new lines; those that may be from
+   * another file were `brought`.
+   */
+  choose(
+    origins: readonly number[][],
+    { author, brought }: { author: LineAuthor; brought: ReadonlyMap<number, TracedLine> },
+    doubt: Choice['doubt'],
+  ): void {
     /** Each line of the version before is followed once, however many may be it. */
     const slots = new Map<number, number>()
     for (const { line, asked } of this.lines()) {
       const from = origins[line] ?? []
       const [only] = from
+      const fresh = brought.get(line) ?? (from.includes(isNew) ? { author, passages: [] } : undefined)
       if (from.includes(isAny)) this.find(asked, { author: unknown(doubt.since, doubt.why), passages: [] })
-      else if (from.length === 1 && only === isNew) this.find(asked, freshAt(line))
-      else if (from.length === 1 && only !== undefined && !slots.has(only)) slots.set(only, asked)
+      else if (from.length === 1 && only === isNew && fresh) this.find(asked, fresh)
+      else if (from.length === 1 && only !== undefined && !fresh && !slots.has(only)) slots.set(only, asked)
       else {
         const options = from.filter((each) => each !== isNew).map((each) => this.#slotOf(each, slots))
-        this.#choices.push({ asked, options, doubt, ...(from.includes(isNew) && { fresh: freshAt(line) }) })
+        this.#choices.push({ asked, options, doubt, ...(fresh && { fresh }) })
       }
     }
     this.#spans = spansBySlot(slots)

@@ -4,7 +4,7 @@ import { distinctLines, isMadeOf, lineCounts } from './shared-lines.ts'
 /** A file of whose content a command took something away: it is gone, or has another content instead. */
 interface LostFile {
   path: string
-  /** Lines that are no longer there, or not as often, without blank ones. */
+  /** Lines that are no longer there, or not as often. */
   lines: ReadonlySet<string>
   /** How often it had each line. */
   counts: ReadonlyMap<string, number>
@@ -87,7 +87,10 @@ export class LostFiles {
     )
     const [only] = much
     if (!only && others.length === 0) return undefined
-    return only && much.length === 1 && others.length === 0 && ![...own].some((line) => lines.has(line))
+    return only &&
+      much.length === 1 &&
+      others.length === 0 &&
+      ![...own].some((line) => line.trim() !== '' && lines.has(line))
       ? only.path
       : ''
   }

@@ -1,15 +1,16 @@
 import { decodeText } from '../files/text-kind.ts'
 
-/** Distinct lines of a text, without blank ones. */
+/** Distinct lines of a text. */
 export function distinctLines(bytes: Buffer | undefined): Set<string> {
   return new Set(lineCounts(bytes).keys())
 }
 
-/** How often each line is in a text, without blank ones. */
+/** How often each line is in a text. */
 export function lineCounts(bytes: Buffer | undefined): Map<string, number> {
   const counts = new Map<string, number>()
-  const text = bytes && decodeText(bytes)
-  for (const line of text?.split(/\r?\n/) ?? []) if (line.trim() !== '') counts.set(line, (counts.get(line) ?? 0) + 1)
+  const lines = (bytes && decodeText(bytes))?.split(/\r?\n/) ?? []
+  if (lines.at(-1) === '') lines.pop()
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1)
   return counts
 }
 
