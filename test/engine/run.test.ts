@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { withRemedy } from '../../src/domain/errors.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { gate } from '../../src/models/gate.ts'
@@ -235,7 +236,7 @@ describe.each(databases)('a run on %s', (database) => {
     const [placed] = await under.turns(1)
     expect(placed?.turn).toMatchObject({
       status: 'failed',
-      responseMessage: { content: `Failed: ${fail.message}. ${fail.remedy}` },
+      responseMessage: { content: `Failed: ${withRemedy(fail)}` },
     })
     expect(model.requests).toHaveLength(requests)
     expect(await under.runtime.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
