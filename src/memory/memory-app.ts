@@ -20,7 +20,7 @@ const own: Label = { integrity: 'trusted', sources: [] }
 
 /** Memory commands of the user. */
 export function memoryApp(context: MemoryAppContext, maxMemories: number): MemoryApp {
-  const { store, clock, meaning, markSecrets = (value) => value } = context
+  const { store, clock, semanticIndex, markSecrets = (value) => value } = context
   return {
     narratives: (query) => store.read((rows) => viewNarratives(rows, query)),
     memories: ({ limit, all = false }) =>
@@ -33,7 +33,7 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
         ])
       }),
     async searchMemories(question, { limit }) {
-      const matches = await meaning?.of(question, embedderTimeout)
+      const matches = await semanticIndex?.of(question, embedderTimeout)
       const found = await store.read((rows) => recall(rows, question, clock.now(), limit, matches))
       const memories = found.map(({ memory, rank, words, meaning: near }) => ({
         ...memoryLine(memory, clock.now(), rank),
@@ -78,7 +78,7 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
 interface MemoryAppContext {
   store: Store
   clock: Clock
-  meaning?: SemanticIndex
+  semanticIndex?: SemanticIndex
   /** Marks secrets in what is shown and exported. */
   markSecrets?<T>(value: T): T
 }

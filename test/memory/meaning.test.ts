@@ -61,7 +61,7 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
   const appWith = (by: Embedder) => {
     const meaning = createSemanticIndex(by, runtime)
     onTestFinished(() => meaning.close())
-    return memoryApp({ ...runtime, meaning }, 1000)
+    return memoryApp({ ...runtime, semanticIndex }, 1000)
   }
   const embedAll = (by = embedder, signal = still) => new EmbeddingPasses(by, runtime, signal).next()
   const found = async (question = paraphrase, by = app) =>
