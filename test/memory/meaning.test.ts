@@ -59,8 +59,8 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
   const embedderOf = (model: string, url = provider.url) => httpEmbedder({ baseURL: url, model }, systemClock)
   /** What another process would be. */
   const appWith = (by: Embedder) => {
-    const meaning = createSemanticIndex(by, runtime)
-    onTestFinished(() => meaning.close())
+    const semanticIndex = createSemanticIndex(by, runtime)
+    onTestFinished(() => semanticIndex.close())
     return memoryApp({ ...runtime, semanticIndex }, 1000)
   }
   const embedAll = (by = embedder, signal = still) => new EmbeddingPasses(by, runtime, signal).next()
