@@ -338,7 +338,7 @@ describe('an answer is delivered', () => {
       await app.emitEvent('go')
       await over(id, 2)
       while ((await app.outbox())[0]?.state !== 'dead') await new Promise(setImmediate)
-      expect((await app.outbox({ state: 'dead' }))[0]?.lastError).toContain('leads elsewhere')
+      expect((await app.outbox({ state: 'dead' }))[0]?.lastError).toContain('points somewhere else')
       await expect(
         app.addJob(folder, { on: 'go', message: 'x', deliver: ['file:/there/is/none/x'] }),
       ).rejects.toMatchObject({ code: 'bad_delivery' })
