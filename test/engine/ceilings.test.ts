@@ -74,7 +74,7 @@ describe.each(databases)('ceilings on %s', (database) => {
     await office.restart()
     const { runId } = await office.heard(itemId)
     const run = await runOf(runId)
-    expect(run.epoch).toBe(2)
+    expect(run.epoch).toBeGreaterThan(1)
     const shown = office.model.requests.map(({ tools }) => tools.map(({ name }) => name))
     const [first = [], second = []] = shown
     expect(first).toEqual(expect.arrayContaining(['push', 'write_file']))
