@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MemoryMatch, PassageMatch } from '../../src/api/views/memory.ts'
 import type { Answered } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
+import { untilSo } from '../setup/until.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
@@ -63,7 +64,8 @@ test('memory.files: false finds nothing in files', async () => {
 
 test('a turn shows which note its run was reminded of', async () => {
   put('memory/2026-11-03.md', 'The staging port is 8443')
-  await search('staging')
+  // A search waits for the index only as long as a user would.
+  await untilSo(async () => (await search('staging')).files.length > 0)
   const { turnId } = await heddle.json<Answered>('ask', 'which port has staging?')
   expect((await heddle.json<TurnView>('show', `turn:${turnId}`)).remindedOfFiles).toMatchObject([
     { path: 'memory/2026-11-03.md', line: 1, text: 'The staging port is 8443' },
@@ -72,6 +74,6 @@ test('a turn shows which note its run was reminded of', async () => {
     /\nmemories shown\n {2}memory\/2026-11-03\.md:1 {2}The staging port is 8443 {2}by .*staging/,
   )
   put('memory/2026-11-03.md', 'Nothing any more')
-  await search('staging')
+  await untilSo(async () => (await search('staging')).files.length === 0)
   expect((await heddle.run('show', `turn:${turnId}`)).out).toContain('memory/2026-11-03.md:1  changed since')
 })
