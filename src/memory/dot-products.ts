@@ -32,7 +32,7 @@ const body = [
   end,
 ]
 
-interface Machine {
+interface DotModule {
   memory: { readonly buffer: ArrayBuffer; grow(pages: number): number }
   /** Dot products of `count` consecutive vectors of `bytes` bytes with the query. */
   dots(at: number, count: number, bytes: number, query: number, out: number): void
@@ -45,9 +45,9 @@ interface Platform {
 }
 
 /** Creates an instance with its own memory. */
-export function dotProducts(): Machine {
+export function dotProducts(): DotModule {
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: Platform }).WebAssembly
-  return new Instance(new Module(program())).exports as Machine
+  return new Instance(new Module(program())).exports as DotModule
 }
 
 function program(): Uint8Array {

@@ -23,7 +23,7 @@ export function matchLines(old: string[], fresh: string[]): number[] {
     from[fresh.length - end] = old.length - end
   }
   const [oldEnd, freshEnd] = [old.length - end, fresh.length - end]
-  const match = (a: Part, b: Part, script: typeof shortestScript) =>
+  const match = (a: LineBounds, b: LineBounds, script: typeof shortestScript) =>
     matchBetween(old.slice(...a), fresh.slice(...b), script, (x, y) => {
       from[b[0] + y] = a[0] + x
     })
@@ -38,7 +38,7 @@ export function matchLines(old: string[], fresh: string[]): number[] {
 }
 
 /** Lines of a text: the first, and the one behind the last. */
-type Part = [start: number, end: number]
+type LineBounds = [start: number, end: number]
 
 /** Matches the lines that both texts have, by a diff; false if that gave up. */
 function matchBetween(

@@ -36,7 +36,7 @@ export interface ChainNode {
   otherwise?: ChainNode
 }
 
-interface Step {
+interface ChainStep {
   link: Omit<WhyLink, 'how' | 'id' | 'kind'>
   /** Undefined for what the user added by hand. */
   next: ChainNode | undefined
@@ -60,7 +60,7 @@ export async function walkBack(rows: Reading, first: ChainNode): Promise<WhyLink
     if (node.kind === 'request') return [...chain, await requestLink(rows, words?.id === node.id ? words : node)]
     const run: Run | undefined = node.kind === 'run' ? await findRun(rows, node.id) : undefined
     request = run?.rootRunId || request
-    const step: Step | undefined = run ? await fromRun(rows, run) : await stepFrom(rows, node)
+    const step: ChainStep | undefined = run ? await fromRun(rows, run) : await stepFrom(rows, node)
     words = step?.words ?? words
     const { kind, id, how, facts } = node
     chain.push({ kind, id, ...(step?.link ?? gone(kind)), how, ...facts } as WhyLink)
@@ -77,7 +77,7 @@ function requestNode(rootRunId: string): ChainNode {
 }
 
 /** The link of a node and its next node; undefined if its rows are gone. */
-async function stepFrom(rows: Reading, { kind, id }: ChainNode): Promise<Step | undefined> {
+async function stepFrom(rows: Reading, { kind, id }: ChainNode): Promise<ChainStep | undefined> {
   switch (kind) {
     case 'turn':
       return fromTurn(rows, id)
@@ -98,7 +98,7 @@ async function stepFrom(rows: Reading, { kind, id }: ChainNode): Promise<Step | 
   }
 }
 
-async function fromTurn(rows: Reading, id: string): Promise<Step | undefined> {
+async function fromTurn(rows: Reading, id: string): Promise<ChainStep | undefined> {
   const turn = (await findTurn(rows, id))?.turn
   if (!turn) return undefined
   const facts = { title: preview(turn.queryMessages[0]?.content ?? ''), id, kind: 'turn' as const }
@@ -113,7 +113,7 @@ async function fromTurn(rows: Reading, id: string): Promise<Step | undefined> {
   }
 }
 
-async function fromRun(rows: Reading, run: Run): Promise<Step> {
+async function fromRun(rows: Reading, run: Run): Promise<ChainStep> {
   const task = run.taskId === null ? undefined : await findTask(rows, run.taskId)
   const items = await inputsOf(rows, run)
   const given = await resultsGivenTo(rows, run)
@@ -168,7 +168,7 @@ export async function toolOf(rows: Reading, runId: string, callId: string): Prom
   return (await findCall(rows, runId, callId))?.name
 }
 
-async function fromResult(rows: Reading, id: number): Promise<Step | undefined> {
+async function fromResult(rows: Reading, id: number): Promise<ChainStep | undefined> {
   const result = await findResult(rows, id)
   if (!result) return undefined
   const delivery = await itemByKey(rows, `result:${result.runId}`)
@@ -189,7 +189,7 @@ async function fromResult(rows: Reading, id: number): Promise<Step | undefined> 
 }
 
 /** From the result it comes from, else the run that stored it, else the user who added it by hand. */
-async function fromMemory(rows: Reading, id: number): Promise<Step | undefined> {
+async function fromMemory(rows: Reading, id: number): Promise<ChainStep | undefined> {
   const memory = await findMemory(rows, id)
   if (!memory) return undefined
   const { runId, resultId, content, forgottenAt, source, createdAt } = memory
@@ -203,7 +203,7 @@ async function fromMemory(rows: Reading, id: number): Promise<Step | undefined> 
 }
 
 /** From the run that wrote it, then the turn that it narrates. */
-async function fromNarrative(rows: Reading, id: number): Promise<Step | undefined> {
+async function fromNarrative(rows: Reading, id: number): Promise<ChainStep | undefined> {
   const narrative = await findNarrative(rows, id)
   if (!narrative) return undefined
   const { runId, turnId, summary, createdAt } = await shownNarrative(rows, narrative)
@@ -215,7 +215,7 @@ async function fromNarrative(rows: Reading, id: number): Promise<Step | undefine
   }
 }
 
-async function fromTask(rows: Reading, id: number): Promise<Step | undefined> {
+async function fromTask(rows: Reading, id: number): Promise<ChainStep | undefined> {
   const task = await findTask(rows, id)
   if (!task) return undefined
   const { title, createdAt, planId } = task
@@ -225,7 +225,7 @@ async function fromTask(rows: Reading, id: number): Promise<Step | undefined> {
   }
 }
 
-async function fromPlan(rows: Reading, id: number): Promise<Step | undefined> {
+async function fromPlan(rows: Reading, id: number): Promise<ChainStep | undefined> {
   const plan = await findPlan(rows, id)
   if (!plan) return undefined
   return {
@@ -234,7 +234,7 @@ async function fromPlan(rows: Reading, id: number): Promise<Step | undefined> {
   }
 }
 
-async function fromApproval(rows: Reading, id: number): Promise<Step | undefined> {
+async function fromApproval(rows: Reading, id: number): Promise<ChainStep | undefined> {
   const approval = await findApproval(rows, id)
   if (!approval) return undefined
   const { tool, input, askedAt, runId, callId } = approval

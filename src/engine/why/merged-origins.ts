@@ -21,7 +21,7 @@ interface Merge {
 }
 
 /** A content that lines of the new one may be from. */
-interface Source {
+interface OriginContent {
   /** For each line of the new content the lines that it may be. */
   origins: number[][]
   /** The new content is made of this one, as far as their lines tell. */
@@ -75,7 +75,7 @@ export async function mergedOrigins(
  * Whether a line is in its place among those that a source had, or is so long that it is the same in another place. Blank ones and
  * "}" are in many places, and say nothing there.
  */
-function isHeld({ origins, isLong }: Source, line: number): boolean {
+function isHeld({ origins, isLong }: OriginContent, line: number): boolean {
   return isLong[line] === true || origins[line]?.includes(isNew) === false
 }
 
@@ -117,14 +117,18 @@ const anyLine: TracedLine = {
   passages: [],
 }
 
-async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[]): Promise<Source[]> {
+async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[]): Promise<OriginContent[]> {
   const { version } = merge
   const after = await tracer.contents.get(version.after ?? '')
   if (!after) return []
-  const found: Source[] = []
+  const found: OriginContent[] = []
   const fresh = distinctLines(after)
   const counts = lineCounts(after)
-  const add = async (before: Buffer, kind: Pick<Source, 'isMuch' | 'isOwn' | 'isWhole'>, follow: Merge['own']) => {
+  const add = async (
+    before: Buffer,
+    kind: Pick<OriginContent, 'isMuch' | 'isOwn' | 'isWhole'>,
+    follow: Merge['own'],
+  ) => {
     const both = linesOfBoth(before, after)
     if (!both) return
     const origins = possibleOrigins(both.old, both.fresh)

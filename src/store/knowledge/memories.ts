@@ -58,22 +58,22 @@ export async function memoriesOf(rows: Reading, ids: readonly number[]): Promise
 }
 
 /** Page of a list: at most `limit` ids below `before`. */
-interface Page {
+interface PageBounds {
   limit: number
   before?: number
 }
 
 /** Active memories (neither replaced, forgotten nor archived), newest first. */
-export function listMemories(rows: Reading, page: Page): Promise<Memory[]> {
+export function listMemories(rows: Reading, page: PageBounds): Promise<Memory[]> {
   return listIn(rows, 'memories', page)
 }
 
 /** Archived memories that were neither replaced nor forgotten, newest first. */
-export function listArchived(rows: Reading, page: Page): Promise<Memory[]> {
+export function listArchived(rows: Reading, page: PageBounds): Promise<Memory[]> {
   return listIn(rows, 'memories_archive', page)
 }
 
-async function listIn(rows: Reading, table: 'memories' | 'memories_archive', { limit, before }: Page) {
+async function listIn(rows: Reading, table: 'memories' | 'memories_archive', { limit, before }: PageBounds) {
   // Both have the same columns.
   let query = rows.build
     .selectFrom(table as 'memories')

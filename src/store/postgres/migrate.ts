@@ -5,13 +5,13 @@ import { type Migration, statementsOf } from '../migration.ts'
 import { missingMigrations } from '../schema-version.ts'
 import type { StoreContext } from '../store.ts'
 
-type Connection = pg.Pool | pg.PoolClient
+type MigrationClient = pg.Pool | pg.PoolClient
 
 /** Advisory lock key, the same in every Heddle process: only one at a time migrates. */
 const schemaLock = 0x4845444c
 
 /** Schema version of this database; 0 when it is empty. Throws for tables of another program. */
-export async function postgresVersion(client: Connection, schema: string, location: string): Promise<number> {
+export async function postgresVersion(client: MigrationClient, schema: string, location: string): Promise<number> {
   const tables = await ourTables(client, schema, location)
   if (tables.length === 0) return 0
   const { rows } = await client.query<{ version: number | null }>('SELECT max(id) AS version FROM migrations')
@@ -26,7 +26,7 @@ export async function postgresVersion(client: Connection, schema: string, locati
 }
 
 /** Table names of our schema; throws for tables of another program. */
-export async function ourTables(client: Connection, schema: string, location: string): Promise<string[]> {
+export async function ourTables(client: MigrationClient, schema: string, location: string): Promise<string[]> {
   const { rows } = await client.query<{ relname: string }>(
     `SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
      WHERE nspname = $1 AND relkind = 'r' ORDER BY pg_class.oid`,

@@ -46,7 +46,7 @@ export function openPostgresStore(
     context,
     deliver,
   )
-  const connect = (): Promise<Connection> => pool.connect().catch(refuse)
+  const connect = (): Promise<PoolConnection> => pool.connect().catch(refuse)
 
   return {
     dialect: postgres,
@@ -108,7 +108,7 @@ export function openPostgresStore(
       }),
   }
 
-  async function commit(client: Connection, tx: Transaction): Promise<void> {
+  async function commit(client: PoolConnection, tx: Transaction): Promise<void> {
     const { command } = await client.query('COMMIT').catch((error) => {
       const explained = explain(error)
       const isLost = explained instanceof HeddleError && explained.code === 'database_unreachable'
@@ -120,13 +120,13 @@ export function openPostgresStore(
 }
 
 /** A connection of the pool. It sends statements as they come, and answers them in that order. */
-interface Connection {
+interface PoolConnection {
   query<Row extends pg.QueryResultRow>(config: string | pg.QueryConfig): Promise<pg.QueryResult<Row>>
   release(lost?: Error): void
 }
 
 /** Rolls back and returns the connection to the pool; a broken one is discarded. */
-function rollBack(client: Connection): Promise<void> {
+function rollBack(client: PoolConnection): Promise<void> {
   return client.query('ROLLBACK').then(
     () => client.release(),
     (lost) => client.release(lost),
@@ -169,7 +169,7 @@ function hintConnection({ url }: PostgresSettings): pg.ClientConfig {
   }
 }
 
-function executorOn(client: Pick<Connection, 'query'>): Executor {
+function executorOn(client: Pick<PoolConnection, 'query'>): Executor {
   const query = ({ sql, parameters, name }: Prepared) =>
     client.query({ text: sql, values: [...parameters], ...(name === undefined ? {} : { name }) })
   return {
@@ -189,7 +189,7 @@ function readingOn(executor: Executor, explain: (error: unknown) => unknown): Re
   return { dialect: postgres, build: postgres.builder, all, first: async (query) => (await all(query))[0] }
 }
 
-async function tablesOn(client: Connection): Promise<string[]> {
+async function tablesOn(client: PoolConnection): Promise<string[]> {
   const { rows } = await client.query<{ relname: string }>(
     `SELECT relname FROM pg_class
      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname <> 'migrations' ORDER BY oid`,
@@ -198,7 +198,7 @@ async function tablesOn(client: Connection): Promise<string[]> {
 }
 
 async function* pagesOn(
-  client: Connection,
+  client: PoolConnection,
   table: string,
   refuse: (error: unknown) => Promise<never>,
 ): AsyncIterable<Record<string, unknown>[]> {

@@ -11,7 +11,7 @@ const batchTime: Millis = 5
 /** How long a write waits for a locked file. */
 export const busyLimit: Millis = 30_000
 
-interface Job {
+interface QueuedWrite {
   area: WriteArea
   body(tx: Tx): Promise<unknown>
   resolve(value: unknown): void
@@ -22,7 +22,7 @@ interface Job {
 
 /** A body that has run, with its outcome: final only once the batch is committed. */
 interface Member {
-  job: Job
+  job: QueuedWrite
   outcome: { value: unknown } | { error: unknown }
   hints: ReadonlySet<Hint>
 }
@@ -36,7 +36,7 @@ export class SqliteWriter {
   readonly #explain: (error: unknown) => unknown
   readonly #context: StoreContext
   readonly #send: (hint: Hint) => void
-  readonly #queue: Job[] = []
+  readonly #queue: QueuedWrite[] = []
   #working = false
   /** How long the last COMMIT took: what waits for others waits as long at most. */
   #commitTime: Millis = 0
@@ -133,7 +133,7 @@ export class SqliteWriter {
     return batch
   }
 
-  async #runBody(job: Job): Promise<Member> {
+  async #runBody(job: QueuedWrite): Promise<Member> {
     const tx = new Transaction(job.area, sqlite, this.#connection, this.#explain)
     let outcome = await settle(job, tx)
     if (!('error' in outcome) && !tx.failure && this.#connection.inTransaction) tx.sendRest()
@@ -189,7 +189,7 @@ export class SqliteWriter {
     else this.#queue.unshift(...batch.map(({ job }) => ({ ...job, alone: true })))
   }
 
-  #rejectAll(jobs: Job[], error: unknown): void {
+  #rejectAll(jobs: QueuedWrite[], error: unknown): void {
     for (const job of jobs) job.reject(this.#explain(error))
   }
 }
@@ -203,7 +203,7 @@ function settleJob({ job, outcome }: Member): void {
  * Runs a body to its end. Statements resolve within the microtask queue, so a body that is not done when that queue is
  * empty awaits something other than `tx`.
  */
-async function settle(job: Job, tx: Tx): Promise<Member['outcome']> {
+async function settle(job: QueuedWrite, tx: Tx): Promise<Member['outcome']> {
   const late = Promise.withResolvers<{ error: unknown }>()
   let isDone = false
   process.nextTick(() => {

@@ -26,7 +26,7 @@ const defaultThreads = 2
 const maxMegabytes = 256
 
 // Of all pools of the process: a thread keeps nothing of its last job, and a start costs more than most jobs do.
-const idle: Thread[] = []
+const idle: FileThread[] = []
 
 /** Reuses a thread that finished its job; replaces one that was stopped. */
 export function fileThreads(clock: Clock, maxThreads = defaultThreads): FileThreads {
@@ -52,22 +52,22 @@ export function fileThreads(clock: Clock, maxThreads = defaultThreads): FileThre
   }
 }
 
-interface Thread {
+interface FileThread {
   worker: Worker
   /** Resolves when it has started. */
   isReady: Promise<void>
 }
 
-type Ending = Exclude<ThreadMessage, { found: unknown } | { ready: true }> | { late: true } | { stopped: unknown }
+type ThreadEnding = Exclude<ThreadMessage, { found: unknown } | { ready: true }> | { late: true } | { stopped: unknown }
 
 /** Sends a job to a thread and waits for the first of: result, thread error, abort, timeout. */
 function runJob(
-  { worker, isReady }: Thread,
+  { worker, isReady }: FileThread,
   job: FileJob,
   { clock, signal, onFound }: { clock: Clock; signal: AbortSignal; onFound(found: FileMatches): void },
-): Promise<Ending> {
+): Promise<ThreadEnding> {
   const over = new AbortController()
-  const ended = new Promise<Ending>((resolve) => {
+  const ended = new Promise<ThreadEnding>((resolve) => {
     const onMessage = (message: ThreadMessage) => {
       if ('found' in message) onFound(message.found)
       else if (!('ready' in message)) resolve(message)
@@ -101,7 +101,7 @@ function runJob(
 /** The build puts this file into others, but keeps the thread's program where it is. */
 const threadProgram = `tools/files/file-thread${extname(import.meta.filename)}`
 
-function newThread(): Thread {
+function newThread(): FileThread {
   const worker = new Worker(join(programRoot, threadProgram), {
     name: 'heddle files',
     // Threads must not see the environment.

@@ -2,11 +2,11 @@
 type Piece = '*' | '?' | { text: string } | { set: (character: string) => boolean }
 
 /** A path component of a pattern: `**` matches any number of names, one without wildcards only itself. */
-type Part = '**' | { name: string } | Piece[]
+type ComponentPattern = '**' | { name: string } | Piece[]
 
 /** A parsed path pattern, from an ignore file or a glob. */
 export interface Glob {
-  parts: Part[]
+  parts: ComponentPattern[]
 }
 
 /**
@@ -16,11 +16,15 @@ export interface Glob {
 export function readGlob(pattern: string): Glob | undefined {
   const isAnywhere = !pattern.includes('/')
   const names = pattern.replace(/^\//, '').split('/')
-  const parts: Part[] = isAnywhere ? ['**'] : []
+  const parts: ComponentPattern[] = isAnywhere ? ['**'] : []
   for (const [at, name] of names.entries()) {
     if (/^\*{2,}$/.test(name)) {
       // At the end it matches everything inside, which is at least one name.
-      parts.push(...(at === names.length - 1 ? (['**', ['*']] satisfies Part[]) : (['**'] satisfies Part[])))
+      parts.push(
+        ...(at === names.length - 1
+          ? (['**', ['*']] satisfies ComponentPattern[])
+          : (['**'] satisfies ComponentPattern[])),
+      )
       continue
     }
     const pieces = readName(name)
@@ -41,7 +45,7 @@ export function matchesGlob({ parts }: Glob, names: readonly string[]): boolean 
 }
 
 /** Splits text once here and not for each name: every file of a folder is matched. */
-function partOf(pieces: Piece[]): Exclude<Part, '**'> {
+function partOf(pieces: Piece[]): Exclude<ComponentPattern, '**'> {
   const [only] = pieces
   if (pieces.length === 1 && typeof only === 'object' && 'text' in only) return { name: only.text }
   return pieces.flatMap((piece): Piece[] =>
@@ -49,7 +53,7 @@ function partOf(pieces: Piece[]): Exclude<Part, '**'> {
   )
 }
 
-function matchesName(part: Exclude<Part, '**'>, name: string): boolean {
+function matchesName(part: Exclude<ComponentPattern, '**'>, name: string): boolean {
   if ('name' in part) return part.name === name
   return matchRun(
     part,

@@ -2,7 +2,7 @@ import type { OpenDirectory, PathHandle } from '../../domain/tools/path-handle.t
 import { type Glob, matchesGlob, readGlob } from './glob.ts'
 
 /** A line of an ignore file. */
-interface Rule {
+interface IgnoreRule {
   glob: Glob
   isForDirectories: boolean
   /** `!`: un-hides what an earlier line hid. */
@@ -67,7 +67,7 @@ export async function isIgnored(folder: PathHandle, names: readonly string[]): P
 }
 
 /** `all`: rules, outermost first, each with the path from their directory to the current one. */
-function ignoring(all: readonly { rules: Rule[]; path: string[] }[]): IgnoreRules {
+function ignoring(all: readonly { rules: IgnoreRule[]; path: string[] }[]): IgnoreRules {
   const levels = all.filter(({ rules }) => rules.length > 0)
   const innermostFirst = levels.toReversed()
   return {
@@ -89,7 +89,7 @@ function ignoring(all: readonly { rules: Rule[]; path: string[] }[]): IgnoreRule
   }
 }
 
-async function rulesIn(directory: OpenDirectory): Promise<Rule[]> {
+async function rulesIn(directory: OpenDirectory): Promise<IgnoreRule[]> {
   const texts: string[] = []
   for (const name of ignoreFiles) if (await directory.has(name)) texts.push(await textIn(directory, name))
   return texts.flatMap((text) => text.split('\n').flatMap(readRule))
@@ -107,7 +107,7 @@ async function textIn(directory: OpenDirectory, name: string): Promise<string> {
   }
 }
 
-function readRule(line: string): Rule[] {
+function readRule(line: string): IgnoreRule[] {
   const text = withoutSpaces(line.endsWith('\r') ? line.slice(0, -1) : line)
   if (text === '' || text.startsWith('#')) return []
   const shows = text.startsWith('!')

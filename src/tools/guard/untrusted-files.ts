@@ -14,14 +14,14 @@ const maxBytes = 1_000_000
 export interface UntrustedDirectory {
   /** Relative to the folder. */
   directory: string
-  files: UntrustedFile[]
+  files: ShownFile[]
   /** Number of unchanged samples of git, which are not listed. */
   samples: number
   /** Hash of all its files: an approval counts only for what was shown. */
   hash: string
 }
 
-interface UntrustedFile {
+interface ShownFile {
   /** Current path, relative to the folder. */
   path: string
   isExecutable: boolean
@@ -161,7 +161,7 @@ function untrustedOf(
   const listed = entries.filter((entry) => !isUnchangedSample(entry, isSample))
   const files = listed
     .filter((entry) => entry.kind !== 'directory' || entry.problem !== undefined || isEmpty(entry))
-    .map(({ names, kind, isExecutable, bytes, problem }): UntrustedFile => {
+    .map(({ names, kind, isExecutable, bytes, problem }): ShownFile => {
       const shown = join(directory, ...names)
       const content = problem ?? (kind === 'link' ? `→ ${bytes}` : bytes.toString())
       return {

@@ -3,10 +3,10 @@ import type { Reading } from '../../store.ts'
 import type { SearchDocument } from './documents.ts'
 
 /** The text of a document as it is stored now. */
-export type DocumentText = { kind: 'turn'; text: TurnText } | { kind: 'result'; text: string } | FilePassage
+export type DocumentText = { kind: 'turn'; text: TurnText } | { kind: 'result'; text: string } | IndexedPassage
 
 /** A passage of a file that a run wrote. */
-interface FilePassage {
+interface IndexedPassage {
   kind: 'file'
   fileId: number
   line: number
@@ -66,7 +66,7 @@ async function outputsOf(rows: Reading, ids: readonly number[]): Promise<Map<num
   return new Map(found.map(({ id, output }) => [id, output]))
 }
 
-async function passagesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, FilePassage>> {
+async function passagesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, IndexedPassage>> {
   if (ids.length === 0) return new Map()
   const found = await rows.all(rows.build.selectFrom('search_passages').selectAll().where('document_id', 'in', ids))
   return new Map(
