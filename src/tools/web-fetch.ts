@@ -41,7 +41,7 @@ async function renderPage(fetched: FetchResult, most: number): Promise<string> {
   const { mediaType, pageText } = await import('./fetch/page-text.ts')
   const { url, status, contentType, body, isCut } = fetched
   const page = pageText(fetched)
-  const size = `${isCut ? 'over ' : ''}${formatCount(body.length)} bytes`
+  const size = `${isCut ? 'over ' : ''}${groupDigits(body.length)} bytes`
   const shownUrl = url.length > maxUrlLength ? `${url.slice(0, maxUrlLength)}…` : url
   const heading = `[${shownUrl} ${status} ${mediaType(contentType) || 'of no known type'} ${size}]`
   if ('binary' in page) {
@@ -59,11 +59,7 @@ function cutAt(text: string, most: number, hasMore: boolean): string {
   const over = hasMore ? 'over ' : ''
   if (bytes.length <= most) return hasMore ? `${text}\n… [cut: more than is read of a page]` : text
   const shown = new TextDecoder().decode(bytes.subarray(0, most), { stream: true })
-  return `${shown}\n… [cut: ${over}${formatCount(bytes.length - Buffer.byteLength(shown))} more bytes]`
-}
-
-function formatCount(count: number): string {
-  return groupDigits(count)
+  return `${shown}\n… [cut: ${over}${groupDigits(bytes.length - Buffer.byteLength(shown))} more bytes]`
 }
 
 /** Queries may hold tokens, and labels are stored for ever. */

@@ -187,7 +187,12 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     ...(run.error && { error: run.error }),
     files: lastOfEach(changes).map(({ path, after, undoneAt }) => ({ path, sha256: after, undone: undoneAt !== null })),
     commands: journal.unsafeCalls,
-    steps: steps.map(({ seq, kind, payload, at }) => ({ seq, kind, ...nameAndStatus(payload), at: moment(at) })),
+    steps: steps.map(({ seq, kind, payload, at }) => ({
+      seq,
+      kind,
+      ...nameAndStatus(payload),
+      at: at === null ? null : new Date(at).toISOString(),
+    })),
   }
 }
 
@@ -197,10 +202,6 @@ async function viewResult(rows: Reading, id: string, { protect }: ShowContext): 
   const { output, memoryIds } = result
   const artifacts = await artifactsNow(rows, protect, result)
   return { kind: 'result', ...resultLine(result), output, artifacts, memoryIds }
-}
-
-function moment(at: Millis | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
 }
 
 function nameAndStatus(payload: unknown): { name?: string; status?: string } {
