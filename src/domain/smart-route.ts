@@ -63,7 +63,7 @@ const unknownWeight = 0.35
  * stand side by side name it, which is enough; scattered over the message they are one sign together.
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
-  const sessions = candidates.map((candidate) => ({ candidate, words: wordsOf(candidate) }))
+  const sessions = candidates.map((candidate) => ({ candidate, words: candidateWords(candidate) }))
   const messageWords = weighWords(message, sessions)
   const lengths = sessions.map(({ words }) => lengthOf(words))
   const averageLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
@@ -145,9 +145,9 @@ function fitOf(
     .sort((a, b) => b.score - a.score)
   const score = shared.reduce((sum, each) => sum + each.score, 0)
   const inLabel = shared.filter(({ isInLabel }) => isInLabel)
-  const labelWords = countTokens(inLabel)
+  const labelWords = countDistinct(inLabel)
   const isNamed = inLabel.some(({ token }) => inLabel.some((other) => other.token === token + 1))
-  const signs = countTokens(shared)
+  const signs = countDistinct(shared)
   const independent = isNamed ? signs : signs - Math.max(0, labelWords - 1)
   const recency = 1 + recencyWeight * 2 ** (-Math.max(0, now - candidate.updatedAt) / halfLife)
   return {
@@ -157,7 +157,7 @@ function fitOf(
     ranked: score * recency,
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
     signs,
-    isChance: independent < 2 && (countTokens(messageWords) > signs || shared[0]?.isAnswerOnly === true),
+    isChance: independent < 2 && (countDistinct(messageWords) > signs || shared[0]?.isAnswerOnly === true),
     labelWords,
     isNamed,
   }
@@ -188,7 +188,7 @@ interface WordUse {
   isInLabel: boolean
 }
 
-function wordsOf({ label, asked, answered }: Candidate): Map<string, WordUse> {
+function candidateWords({ label, asked, answered }: Candidate): Map<string, WordUse> {
   const words = new Map<string, WordUse>()
   const add = (text: string, weight: number, first: Pick<WordUse, 'isAnswerOnly' | 'isInLabel'>) => {
     for (const { stem } of topicWords(text)) {
@@ -207,7 +207,7 @@ function lengthOf(words: ReadonlyMap<string, WordUse>): number {
 }
 
 /** Parts of one word, such as `readFile` or 請求書, are one sign. */
-function countTokens(words: readonly { token: number }[]): number {
+function countDistinct(words: readonly { token: number }[]): number {
   return new Set(words.map(({ token }) => token)).size
 }
 

@@ -10,7 +10,7 @@ const firstScanDelay: Millis = 1000
 const scanInterval: Millis = 10_000
 /** Pause between two steps, at least as long as the step took: other work of the process comes first. */
 const minPause: Millis = 2
-const maxPause: Millis = 1000
+const maxIndexPause: Millis = 1000
 const pageSize = 1000
 /** Limits of a scan that a user waits for. */
 const briefLimits = { files: 200, time: 300, timeout: 2000 }
@@ -103,7 +103,7 @@ export function fileIndex({ store, clock }: { store: Store; clock: Clock }, file
       isDone = await store.write('index', (tx) =>
         file ? indexStep(tx, { ...file, home }, passages, now) : dropStep(tx, { home, path }),
       )
-      await clock.sleep(Math.min(maxPause, Math.max(minPause, clock.monotonic() - began)), signal)
+      await clock.sleep(Math.min(maxIndexPause, Math.max(minPause, clock.monotonic() - began)), signal)
     }
   }
 }

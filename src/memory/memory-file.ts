@@ -6,7 +6,7 @@ import { lazy } from '../domain/lazy.ts'
 import { type Memory, type MemorySource, memorySources } from '../domain/memory.ts'
 import { checkedContent } from './remember.ts'
 
-const version = 1
+const formatVersion = 1
 
 /** A memory of an export file. */
 export interface FileMemory {
@@ -35,7 +35,7 @@ interface MemoryFile {
 
 /** Beginning of a file: text for people and one machine-readable line. */
 export function fileHead(facts: { home: string | null; exportedAt: number }): string {
-  const line = { version, home: facts.home, exported: new Date(facts.exportedAt).toISOString() }
+  const line = { version: formatVersion, home: facts.home, exported: new Date(facts.exportedAt).toISOString() }
   return [
     '# What heddle knows',
     '',
@@ -82,7 +82,7 @@ export function readMemoryFile(text: string, name: string): MemoryFile {
       section = { line: at + 1, words: [], isDone: false }
     } else if (line.startsWith('<!-- memory')) {
       if (!section || section.isDone) throw bad('this line belongs to no memory', 'put it below the text of one')
-      file.memories.push({ ...wordsOf(section, name), ...parseFacts(ownLine.exec(line)?.[1], bad) })
+      file.memories.push({ ...memoryContent(section, name), ...parseFacts(ownLine.exec(line)?.[1], bad) })
       section.isDone = true
     } else if (!section) {
       const head = headLine.exec(line)?.[1]
@@ -110,7 +110,7 @@ function linesOf(text: string): string[] {
   return lines[0]?.endsWith('\r') ? lines.map((line) => line.replace(/\r$/, '')) : lines
 }
 
-function wordsOf({ line, words }: { line: number; words: string[] }, name: string): Pick<FileMemory, 'content'> {
+function memoryContent({ line, words }: { line: number; words: string[] }, name: string): Pick<FileMemory, 'content'> {
   const text = words.join('\n')
   if (text.includes('\0')) throw badLine(name, line, 'this memory contains a NUL character', 'remove it')
   try {
@@ -124,7 +124,7 @@ function wordsOf({ line, words }: { line: number; words: string[] }, name: strin
 type Bad = (message: string, remedy: string) => HeddleError
 
 function parseFacts(json: string | undefined, bad: Bad): Omit<FileMemory, 'content'> {
-  const { data, problem } = parseJson(facts(), json)
+  const { data, problem } = parseJson(factsSchema(), json)
   if (!data) throw bad(`this line cannot be read: ${problem}`, 'fix it; <!-- memory {} --> is enough')
   return {
     tags: data.tags,
@@ -146,11 +146,11 @@ function parseFacts(json: string | undefined, bad: Bad): Omit<FileMemory, 'conte
 function homeOf(json: string, bad: Bad): string | null {
   const { data, problem } = parseJson(headFacts(), json)
   if (!data) throw bad(`this line cannot be read: ${problem}`, 'fix it or remove it')
-  if (data.version > version) throw bad('a newer heddle wrote this file', 'upgrade heddle first')
+  if (data.version > formatVersion) throw bad('a newer heddle wrote this file', 'upgrade heddle first')
   return data.home
 }
 
-const facts = lazy(() => {
+const factsSchema = lazy(() => {
   const plain = z.string().refine((text) => !text.includes('\0'), 'contains a NUL character')
   const words = z.array(plain.min(1).max(1000)).max(1000).default([])
   const number = z.int().positive().nullable().default(null)

@@ -1,6 +1,6 @@
 import { dotProducts } from './dot-products.ts'
 
-const page = 65_536
+const wasmPageBytes = 65_536
 /** Scale of query components, so that the sum of products stays within 32 bits. */
 const queryScale = 2047
 
@@ -66,6 +66,6 @@ export class VectorScan {
     }
     const { memory } = this.#machine
     const missing = this.#rowsAt + (slot + 1) * this.#width - memory.buffer.byteLength
-    if (missing > 0) memory.grow(Math.ceil(Math.max(missing, memory.buffer.byteLength / 4) / page))
+    if (missing > 0) memory.grow(Math.ceil(Math.max(missing, memory.buffer.byteLength / 4) / wasmPageBytes))
   }
 }

@@ -65,11 +65,11 @@ export function isOwner(principal: Principal): boolean {
   return actingFor(principal).kind === 'owner'
 }
 
-const idPattern = /^[a-z0-9][a-z0-9_-]{0,39}$/
+const principalIdPattern = /^[a-z0-9][a-z0-9_-]{0,39}$/
 
 /** Whether a text form can hold this id. */
 export function isPrincipalId(id: string): boolean {
-  return idPattern.test(id)
+  return principalIdPattern.test(id)
 }
 
 /** Refuses ids that a text form could not hold. */

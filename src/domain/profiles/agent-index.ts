@@ -54,13 +54,13 @@ export function agentLine(agent: ListedAgent): string {
   const known = lines.get(agent)
   if (known !== undefined) return known
   const { name, description, tags } = agent
-  const labels = tags.length === 0 ? '' : ` [${tags.map(oneLine).join(', ')}]`
-  const line = `- @${name}: ${oneLine(description)}${labels}`
+  const labels = tags.length === 0 ? '' : ` [${tags.map(plainDescription).join(', ')}]`
+  const line = `- @${name}: ${plainDescription(description)}${labels}`
   lines.set(agent, line)
   return line
 }
 
-function oneLine(text: string): string {
+function plainDescription(text: string): string {
   const plain = text.toWellFormed().normalize('NFKC')
   return plain
     .replace(/[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]+/gu, ' ')

@@ -63,11 +63,11 @@ export function modelsOfProfile({ model: { model }, allowedModels }: ProfileValu
   return [...new Set([model, ...(allowedModels ?? [])])]
 }
 
-const idPattern = /^[a-z0-9][a-z0-9_.:-]{0,99}$/
+const profileIdPattern = /^[a-z0-9][a-z0-9_.:-]{0,99}$/
 
 /** Refuses what cannot be the id of a profile. */
 export function checkProfileId(id: string): string {
-  if (idPattern.test(id)) return id
+  if (profileIdPattern.test(id)) return id
   throw new UsageError(
     `"${id}" cannot be a profile's id`,
     'use 1 to 100 small letters, digits and _ . : -, such as profile:writer:v1',

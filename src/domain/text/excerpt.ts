@@ -23,7 +23,7 @@ interface TextSpan {
 export function excerptOf(text: string, words: readonly string[], maxLength = usualLength): Excerpt {
   const plain = text.slice(0, maxSearched).toWellFormed().normalize('NFC').replace(/\s+/g, ' ').trim()
   const wanted = new Set(words)
-  const places = placesOf(plain, wanted)
+  const places = wordSpans(plain, wanted)
   const { first, last } = densest(places, maxLength)
   const start = places[first]?.from ?? 0
   const end = places[last]?.to ?? 0
@@ -38,7 +38,7 @@ export function excerptOf(text: string, words: readonly string[], maxLength = us
 }
 
 /** Places of the wanted words, in order. A word of a compound such as `camelCase` marks all of it. */
-function placesOf(text: string, wanted: ReadonlySet<string>): TextSpan[] {
+function wordSpans(text: string, wanted: ReadonlySet<string>): TextSpan[] {
   const places: TextSpan[] = []
   for (const { run, index, isPaired } of scriptRunsIn(text)) {
     if (isPaired) places.push(...pairPlaces(run, index, wanted))

@@ -79,7 +79,7 @@ function partsOf(message: string): MessageParts {
   if (text.length <= maxOwnParagraph) return { own: text, near: '', pasted: '' }
   const paragraphs = text.split(/\n\s*\n/u)
   const [first = '', last = ''] = [paragraphs[0], paragraphs.at(-1)]
-  const head = headOf(first)
+  const head = leadOf(first)
   const end = endOf(last, head)
   const middle =
     paragraphs.length === 1
@@ -121,7 +121,7 @@ function questionsIn(text: string): string[] {
 }
 
 /** A short paragraph, or the first line of a long one; of a long line its first sentence. */
-function headOf(paragraph: string): string {
+function leadOf(paragraph: string): string {
   if (paragraph.length <= maxOwnParagraph) return paragraph
   const [line = ''] = paragraph.split('\n', 1)
   if (line.length <= maxQuestion) return line

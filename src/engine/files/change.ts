@@ -78,7 +78,7 @@ async function keep(
   const content = before && current !== null ? await packContent(current, before.bytes) : undefined
   const path = pathOf({ names })
   const at = run.engine.clock.now()
-  const map = before && mapContents(before.bytes, bytes, editOf(run.journal, callId))
+  const map = before && mapContents(before.bytes, bytes, findEdit(run.journal, callId))
   const lineMap = map ? writeLineMap(map) : null
   const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after, lineMap }
   const old = keepsRest ? [await labelOfFiles(run, [{ path, sha256: current }])] : []
@@ -91,7 +91,7 @@ async function keep(
 }
 
 /** What a call of edit_file replaces. */
-function editOf({ steps }: Journal, callId: string): EditedText | undefined {
+function findEdit({ steps }: Journal, callId: string): EditedText | undefined {
   const begun = steps.find(({ kind, payload }) => kind === 'begun' && (payload as BegunStep).id === callId)
   return begun && editIn(begun.payload as BegunStep)
 }

@@ -39,14 +39,14 @@ export function pathsUnder(lines: readonly string[], at: number, word: RegExp): 
   const [first = '', ...rest] = lines.slice(at)
   const end = rest.findIndex((line) => !isListItem(line))
   const listed = [...first.trim().replace(word, '').split(','), ...rest.slice(0, end === -1 ? undefined : end)]
-  return [...new Set(listed.map(parsePath).filter((path) => path !== ''))]
+  return [...new Set(listed.map(parseClaimedPath).filter((path) => path !== ''))]
 }
 
 function isListItem(line: string): boolean {
   return /^\s*(?:[-*•]|\d+[.)])\s+\S|^\s*`[^`]+`|^\s*\S+\.\w{1,8}\b/.test(line)
 }
 
-function parsePath(item: string): string {
+function parseClaimedPath(item: string): string {
   const bare = item.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, '').trim()
   const quoted = /^`([^`]+)`/.exec(bare)?.[1]
   const word = quoted ?? bare.split(/\s+[(–—:-]|\s{2,}|:\s/)[0]?.trim() ?? ''

@@ -41,7 +41,7 @@ export async function watchFiles(
 ): Promise<(outcome: ToolOutcome) => Promise<LabelledOutcome>> {
   if (!tool.touchesFolder) return async (outcome) => ({ outcome: await labelShown(run, outcome) })
   const { engine, claimed } = run
-  const folder = await realFolder(run)
+  const folder = await realSessionFolder(run)
   const key = { runId: claimed.run.id, callId: call.id }
   const since = engine.clock.now()
   const before = await labelOfFolder(run, folder)
@@ -83,7 +83,7 @@ function labelsOf({ label }: ToolOutcome): Label[] {
 /** Label of files of the session's folder, by their content, or by the time of their change where no survey saw it. */
 export async function labelOfFiles(run: RunHandle<Engine>, files: readonly SeenFile[]): Promise<Label> {
   if (files.length === 0) return trusted
-  const folder = await realFolder(run)
+  const folder = await realSessionFolder(run)
   const { contents, commands, unread } = await run.engine.store.read(async (rows) => ({
     contents: await sourcesOfContents(
       rows,
@@ -134,7 +134,7 @@ async function sourcesByTime(address: PathAddress, commands: readonly UntrustedC
 /** A name that an untrusted run gave a file is its text as well; that of a directory, if it is more than a plain word. */
 async function labelOfNames(run: RunHandle<Engine>, names: readonly string[]): Promise<Label> {
   if (names.length === 0) return trusted
-  const folder = await realFolder(run)
+  const folder = await realSessionFolder(run)
   const created = (await run.engine.store.read((rows) => untrustedFilesIn(rows, folder))).filter(
     ({ isCreated }) => isCreated,
   )
@@ -216,7 +216,7 @@ function untrustedBy(sources: readonly string[]): Label {
 const emptyContent = hashOf(new Uint8Array())
 
 /** The folder's real path, under which changes are stored. */
-async function realFolder({ engine, claimed }: RunHandle<Engine>): Promise<string> {
+async function realSessionFolder({ engine, claimed }: RunHandle<Engine>): Promise<string> {
   const { folder } = claimed.session
   return (await realPath({ folder, path: '.', protect: engine.protect })) ?? folder
 }

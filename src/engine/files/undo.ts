@@ -44,7 +44,7 @@ export async function undo(engine: UndoContext, runId: string, { dryRun = false 
   const touches = [...journals.values()].flatMap((journal) => journal.touches)
   const settled: number[] = []
   for (const [path, ofFile] of Map.groupBy(changes, ({ folder, path }) => join(folder, path))) {
-    const { became, why } = await restoreFile(engine, ofFile, expectedState(ofFile, isSure), touches, dryRun).catch(
+    const { became, why } = await undoFile(engine, ofFile, expectedState(ofFile, isSure), touches, dryRun).catch(
       refuseOnError,
     )
     if (became === 'refused') outcome.refused.push({ path, why })
@@ -70,7 +70,7 @@ async function withDescendants(rows: Reading, runId: string): Promise<Run[]> {
 type FileOutcome = { became: 'restored' | 'unchanged' | 'refused'; why: string }
 
 /** Restores one file. `changes` are all changes of these runs to it, oldest first. */
-async function restoreFile(
+async function undoFile(
   engine: UndoContext,
   changes: StoredFileChange[],
   { left, broken }: ExpectedState,

@@ -125,7 +125,7 @@ async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown>
   const draft = readNewJob(settingsOf(cron, asked), { now, timezone })
   const options = { ...draft.options, ceiling: ceilingBelow(run), permissions: await permissionsOf(tx, cron) }
   const session = await ownSession(tx, run, draft)
-  return answer(await addJob(tx, { ...draft, options, session, folder: call.folder }, authorOf(cron), now), now)
+  return jobAnswer(await addJob(tx, { ...draft, options, session, folder: call.folder }, jobAuthor(cron), now), now)
 }
 
 async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
@@ -142,8 +142,8 @@ async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknow
     ...(session && { session }),
     options: { ...change.options, ceiling, permissions },
   }
-  const job = await editJob(tx, id, { change: merged, author: authorOf(cron), now })
-  return answer(asked.enabled === undefined ? job : await enableJob(tx, id, asked.enabled, now), now)
+  const job = await editJob(tx, id, { change: merged, author: jobAuthor(cron), now })
+  return jobAnswer(asked.enabled === undefined ? job : await enableJob(tx, id, asked.enabled, now), now)
 }
 
 /** The session of a job that changes: the one that was named, else that of its new payload, as for a new job. */
@@ -157,7 +157,7 @@ async function changedSession(
   return session?.kind === 'isolated' ? isolatedSession(tx, run, before) : session
 }
 
-function authorOf({ run, call }: CronCall): JobAuthor {
+function jobAuthor({ run, call }: CronCall): JobAuthor {
   return { principal: run.principal, label: call.label ?? run.label }
 }
 
@@ -195,7 +195,7 @@ async function runSoon(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknow
   return { status: 'ok', note: 'it fires now' }
 }
 
-function answer(job: Job, now: number): unknown {
+function jobAnswer(job: Job, now: number): unknown {
   const next = job.isEnabled ? nextTimes(job, now, shownTimes) : []
   return { status: 'ok', job: viewJob(job), nextRuns: next.map((time) => new Date(time).toISOString()) }
 }

@@ -62,10 +62,10 @@ export function timedMessages(
     async next(rows, now) {
       const times = await sendTimes(rows)
       if (times === undefined || (await isHeld(rows))) return undefined
-      return times.last > latestTime(now) ? now : times.first
+      return times.last > latestRetry(now) ? now : times.first
     },
     async handle(now) {
-      const due = await store.read((rows) => dueMessages(rows, { now, latest: latestTime(now), limit: maxDue }))
+      const due = await store.read((rows) => dueMessages(rows, { now, latest: latestRetry(now), limit: maxDue }))
       for (const batch of batches(due.filter(({ kind }) => kind === 'session')))
         await Promise.all(batch.map((message) => deliverToSession(runtime, message)))
       for (const message of due)
@@ -82,7 +82,7 @@ export function timedMessages(
 type OutsideMessage = OutboxMessage & { kind: keyof Senders }
 
 /** No message waits longer than to this time: a later one was set by a clock that was ahead. */
-function latestTime(now: Millis): Millis {
+function latestRetry(now: Millis): Millis {
   return now + maxSendPause
 }
 

@@ -42,7 +42,7 @@ export async function currentNarrativeOf(rows: Reading, narrative: Narrative): P
 export function narrativeText({ narrative, corrected }: CurrentNarrative): string {
   const since = corrected
     .slice(0, maxCorrections)
-    .map(({ was, now }) => `[id:${was}] is no longer true; [id:${now.id}] ${oneLine(now)}`)
+    .map(({ was, now }) => `[id:${was}] is no longer true; [id:${now.id}] ${shortContent(now)}`)
   const notice = isUntrusted(labelOfNarrative({ narrative, corrected })) ? [untrustedNotice] : []
   // On one line, so that nothing in it can pass for one of our lines.
   const summary = narrative.summary.replace(/\s+/g, ' ')
@@ -56,6 +56,6 @@ export function labelOfNarrative({ narrative, corrected }: CurrentNarrative): La
   return joinLabels([narrative.label, ...corrected.map(({ now }) => now.label)])
 }
 
-function oneLine({ content }: Memory): string {
+function shortContent({ content }: Memory): string {
   return content.replaceAll('\n', ' ').slice(0, 300).toWellFormed()
 }

@@ -91,7 +91,7 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
         {
           ...statement,
           source: 'agent',
-          label: labelOf(call),
+          label: memoryLabel(call),
           runId: call.runId,
           resultId: result?.id ?? null,
           taskId: task_id ?? result?.taskId ?? null,
@@ -141,7 +141,7 @@ function memoryUpdate(
     action: 'memory.write',
     guarded: true,
     async write(transaction, { id, ...change }, call) {
-      const by = { source: 'agent' as const, label: labelOf(call), runId: call.runId }
+      const by = { source: 'agent' as const, label: memoryLabel(call), runId: call.runId }
       const kept = await rewrite(transaction as Tx, id, change, by, runtime.clock.now(), maxMemories)
       const superseded = kept.superseded.map((older) => older.id)
       return {
@@ -191,7 +191,7 @@ function scoreTool(name: string, by: number, description: string): Tool<z.output
     action: 'memory.write',
     async write(transaction, { id }, call) {
       const tx = transaction as Tx
-      await getChangeableMemory(tx, id, labelOf(call))
+      await getChangeableMemory(tx, id, memoryLabel(call))
       return { status: 'ok', output: { status: 'ok', id, score: await addScore(tx, id, by) } }
     },
   })
@@ -244,7 +244,7 @@ function truncate(text: string): string {
 }
 
 /** Label of a stored memory: untrusted content stays untrusted, however long it is stored. */
-function labelOf({ label }: CallContext) {
+function memoryLabel({ label }: CallContext) {
   return joinLabels(label ? [label] : [])
 }
 

@@ -171,9 +171,12 @@ async function withoutForgotten(
     const turn = await turnOnPath(rows, head, depth)
     if (turn) excluded.push(turn)
   }
-  const forgotten = excluded.map(({ thread, turn }) => ({ depth: thread.depth, said: tellingWords(turnText(turn)) }))
+  const forgotten = excluded.map(({ thread, turn }) => ({
+    depth: thread.depth,
+    said: tellingWords(wholeTurnText(turn)),
+  }))
   const mayRepeat = ({ thread, turn }: PlacedTurn) => {
-    const own = [...tellingWords(turnText(turn))]
+    const own = [...tellingWords(wholeTurnText(turn))]
     return forgotten.some(
       ({ depth, said }) => depth < thread.depth && isRepetition(own.filter((word) => said.has(word))),
     )
@@ -190,7 +193,7 @@ function isRepetition(shared: readonly string[]): boolean {
   return shared.length > 1 || shared.some((word) => /\d/.test(word))
 }
 
-function turnText({ queryMessages, responseMessage }: Turn): string {
+function wholeTurnText({ queryMessages, responseMessage }: Turn): string {
   return [...queryMessages, responseMessage].map(({ content }) => content).join('\n')
 }
 

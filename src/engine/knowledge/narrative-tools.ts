@@ -34,7 +34,8 @@ const updateInput = () =>
     previous_narrative_id: z.int().positive().exactOptional(),
     topic: z.string().trim().min(1).max(100).exactOptional(),
   })
-const searchInput = () => z.strictObject({ id: z.int().positive().exactOptional(), query: z.string().exactOptional() })
+const narrativeQuery = () =>
+  z.strictObject({ id: z.int().positive().exactOptional(), query: z.string().exactOptional() })
 
 /** Tools for narratives: each continues the one before, and the next session in the folder begins with the latest. */
 export function narrativeTools(runtime: Runtime): Tool[] {
@@ -105,8 +106,8 @@ async function memoriesCited(rows: Reading, summary: string): Promise<number[]> 
 function narrativeSearch({
   store,
   markSecrets = (value) => value,
-}: Runtime): Tool<z.output<ReturnType<typeof searchInput>>> {
-  return defineTool(searchInput, {
+}: Runtime): Tool<z.output<ReturnType<typeof narrativeQuery>>> {
+  return defineTool(narrativeQuery, {
     name: 'narrative_search',
     description: 'Finds narratives of this folder by id or by words; without either, the latest one.',
     effect: 'pure',

@@ -106,8 +106,8 @@ async function passagesNotIn(
   const found = await recallPassages(rows, question, { home, now: clock.now(), limit: maxPassagesChecked })
   const fitting = aboutTheSame(found).filter(matchesItself)
   if (fitting.length === 0) return []
-  const promptLine = oneLine(prompt)
-  return fitting.filter(({ passage }) => !promptLine.includes(oneLine(passage.text))).slice(0, maxPassages)
+  const promptLine = collapseSpaces(prompt)
+  return fitting.filter(({ passage }) => !promptLine.includes(collapseSpaces(passage.text))).slice(0, maxPassages)
 }
 
 /** Whether the passage itself has a matching word: a matching heading alone finds everything below it. */
@@ -164,6 +164,6 @@ function matchingPart(text: string, words: readonly string[]): string {
   return text.length > maxLength ? excerptOf(text, words, maxLength).passage : text.replaceAll('\n', ' ')
 }
 
-function oneLine(text: string): string {
+function collapseSpaces(text: string): string {
   return text.replace(/\s+/g, ' ')
 }

@@ -79,10 +79,10 @@ function rolePrompt(parts: PromptParts): string {
         ? joinSections(
             ...subagentSections(parts.subagent, parts),
             ...filesFor(parts),
-            toolList(parts),
+            toolSection(parts),
             ...agentIndex(parts),
           )
-        : joinSections(identityLine(parts), ...filesFor(parts), toolList(parts), ...agentIndex(parts))
+        : joinSections(identityLine(parts), ...filesFor(parts), toolSection(parts), ...agentIndex(parts))
   }
 }
 
@@ -145,7 +145,7 @@ function workerParts(parts: PromptParts, agent: WorkingAgent): string[] {
     ...filesFor({ ...parts, isChild: true }),
     ...(agent.body.trim() === '' ? [] : [`## Instructions\n${agent.body.trim()}`]),
     ...agent.skills.map(({ name, body }) => `## Skill ${name}\n${body.trim()}`),
-    toolList(parts),
+    toolSection(parts),
     ...agentIndex(parts),
   ]
 }
@@ -173,7 +173,7 @@ function filesFor({ files, isChild, isPrivate }: PromptParts): string[] {
   return included.map(({ name, text }) => `## ${name}\n${text}`)
 }
 
-function toolList({ tools }: PromptParts): string {
+function toolSection({ tools }: PromptParts): string {
   return tools.length > 0 ? `## Your tools\n${tools.join(', ')}` : '## Your tools\nNone: you can only answer.'
 }
 

@@ -54,7 +54,7 @@ export function delegate(engine: Engine): Tool<z.output<ReturnType<typeof input>
       if (!spawner) return stoppingOutcome
       const { parent, parentSession } = spawner
       const below = ceilingBelow(parent)
-      const found = await findAgent(tx, engine, value.agentId, { folder: parentSession.folder, below })
+      const found = await findDelegate(tx, engine, value.agentId, { folder: parentSession.folder, below })
       if ('refusal' in found) return found.refusal
       const { name, entry, profile } = found
       const skills = forward('skills', value.forwardSkills, found, below)
@@ -63,14 +63,18 @@ export function delegate(engine: Engine): Tool<z.output<ReturnType<typeof input>
       if ('refusal' in mcpServers) return mcpServers.refusal
       const missing = skills.given.filter((skill) => !engine.agents.find(skill, parentSession.folder))
       if (missing.length > 0 && value.forwardSkills !== undefined)
-        return refuse('error', `there is no skill "${missing.join('", "')}" here`)
+        return refusalOutcome('error', `there is no skill "${missing.join('", "')}" here`)
       const requested = value.model_override ?? null
       if (requested !== null && !engine.knowsModel(requested) && !engine.freeModels.includes(requested))
-        return refuse('error', `there is no model "${requested}"; leave model_override out to use the agent's own`)
+        return refusalOutcome(
+          'error',
+          `there is no model "${requested}"; leave model_override out to use the agent's own`,
+        )
 
       const wish = { agent: name, requested, allow: below.models, profile: profile?.value }
       const model = await childModel(tx, engine, parentSession, wish)
-      if (model.model === null) return refuse('forbidden', `@${name} may use none of the models that you may use`)
+      if (model.model === null)
+        return refusalOutcome('forbidden', `@${name} may use none of the models that you may use`)
       const reader = { agent: name, folder: parentSession.folder, requestedModel: requested, profile: profile?.value }
       const brief = await composeCallBrief(tx, engine, parentSession, { ...value, reader })
       if ('refusal' in brief) return brief.refusal
@@ -103,7 +107,7 @@ interface Delegate {
   profile?: Profile
 }
 
-async function findAgent(
+async function findDelegate(
   tx: Tx,
   engine: Engine,
   agentId: string,
@@ -115,7 +119,7 @@ async function findAgent(
   if (entry) {
     const [profile] = await listProfiles(tx, { ids: [entry.profileId] })
     if (profile) return { name, entry, profile }
-    return { refusal: refuse('error', `the profile of @${name} no longer exists; use another agent`) }
+    return { refusal: refusalOutcome('error', `the profile of @${name} no longer exists; use another agent`) }
   }
   const startable = await startableAgents(tx, engine, folder, below)
   if (startable.includes(name)) return { name }
@@ -124,7 +128,9 @@ async function findAgent(
   const listed = known.slice(0, maxListed)
   const more = known.length > listed.length ? `, and ${known.length - listed.length} more` : ''
   const error = `there is no agent "@${name}"${close ? `; did you mean ${close}?` : ''}`
-  return { refusal: refuse('error', `${error} There are: ${listed.join(', ') || 'none'}${more}`, { known: listed }) }
+  return {
+    refusal: refusalOutcome('error', `${error} There are: ${listed.join(', ') || 'none'}${more}`, { known: listed }),
+  }
 }
 
 const kinds: Record<ForwardKind, string> = { skills: 'skill', mcpServers: 'MCP server' }
@@ -146,7 +152,7 @@ function forward(
   if (refused.length === 0) return { given }
   const which = `the ${kinds[kind]}${refused.length > 1 ? 's' : ''} "${refused.join('", "')}"`
   return {
-    refusal: refuse(
+    refusal: refusalOutcome(
       'forbidden',
       `${which} may not be forwarded to @${name}; allowed: ${allowed.slice(0, maxListed).join(', ') || 'none'}`,
       { allowed: allowed.slice(0, maxListed) },
@@ -154,6 +160,6 @@ function forward(
   }
 }
 
-function refuse(status: 'error' | 'forbidden', error: string, more: object = {}): ToolOutcome {
+function refusalOutcome(status: 'error' | 'forbidden', error: string, more: object = {}): ToolOutcome {
   return { status, output: { status, error, ...more } }
 }

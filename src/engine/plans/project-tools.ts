@@ -82,7 +82,7 @@ function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: numb
       const started = isAuto ? { begun: ready.length } : { ready: ready.map(({ id }) => id) }
       const status = news === undefined ? 'running' : 'ended'
       const output = { status, project_id, ...started, ...(news && { news }) }
-      return { status: 'ok', output, ...(await labelOf(tx, [plan])) }
+      return { status: 'ok', output, ...(await planLabel(tx, [plan])) }
     },
   })
 }
@@ -108,7 +108,7 @@ function projectStatus(engine: Engine): Tool<{ project_id?: number | undefined }
           tasks: tasks.map(rowOf),
           ...extras,
         }
-        return { status: 'ok', output, ...(await labelOf(rows, [plan])) }
+        return { status: 'ok', output, ...(await planLabel(rows, [plan])) }
       }),
   })
 }
@@ -133,7 +133,7 @@ function taskList(engine: Engine): Tool<z.output<ReturnType<typeof listInput>>> 
         const tasks = []
         for (const { id } of plans) tasks.push(...(await listTasks(rows, { planId: id, ...(status && { status }) })))
         const output = { tasks: tasks.map((task) => ({ project_id: task.planId, ...rowOf(task) })) }
-        return { status: 'ok', output, ...(await labelOf(rows, plans)) }
+        return { status: 'ok', output, ...(await planLabel(rows, plans)) }
       }),
   })
 }
@@ -171,7 +171,7 @@ function taskUpdate(engine: Engine): Tool<z.output<ReturnType<typeof updateInput
         ...(label && { label }),
       }
       const { status, news } = await decideTask(tx, engine, { task, plan, home, by }, change)
-      return { status: 'ok', output: { id, status, ...(news && { news }) }, ...(await labelOf(tx, [plan])) }
+      return { status: 'ok', output: { id, status, ...(news && { news }) }, ...(await planLabel(tx, [plan])) }
     },
   })
 }
@@ -248,7 +248,7 @@ async function readyOf(tx: Tx, plans: Plan[]): Promise<number[]> {
 }
 
 /** Label of plans: a plan's text carries its planner's label to every run that reads it. */
-async function labelOf(rows: Reading, plans: Plan[]): Promise<{ label?: Label }> {
+async function planLabel(rows: Reading, plans: Plan[]): Promise<{ label?: Label }> {
   const labels: Label[] = []
   for (const { plannedBy } of plans) {
     const planner = await findRun(rows, plannedBy)

@@ -18,7 +18,7 @@ import { isOnPath, resultFor } from '../turns/ancestry.ts'
 import { accessibleSessions, findCaller, refuseCall } from './plan-call.ts'
 
 const defaultPage = 2000
-const maxPage = 20_000
+const maxPageChars = 20_000
 
 /** Tool that pages through an agent's result, or a tool's answer that was cut. */
 export function readResult({ store, protect }: Pick<Engine, 'store' | 'protect'>): Tool<z.output<typeof pageInput>> {
@@ -36,7 +36,7 @@ export function readResult({ store, protect }: Pick<Engine, 'store' | 'protect'>
         const found =
           call === undefined
             ? await resultText(rows, branches, protect, id)
-            : await answerText(rows, branches, run, call)
+            : await readCallAnswer(rows, branches, run, call)
         if (!found) {
           const what = call === undefined ? `result ${id}` : `call ${call}`
           return refuseCall(`there is no ${what} here`, 'a result is there when its agent has ended')
@@ -70,7 +70,12 @@ async function resultText(
 }
 
 /** A tool's answer in this run, or in a turn on its path. */
-async function answerText(rows: Reading, branches: Session[], run: Run, call: string): Promise<Readable | undefined> {
+async function readCallAnswer(
+  rows: Reading,
+  branches: Session[],
+  run: Run,
+  call: string,
+): Promise<Readable | undefined> {
   const [runId = '', seq] = call.split('/')
   const isReadable = runId === run.id || (await isOnAnyPath(rows, branches, runId))
   const step = isReadable ? (await readSteps(rows, runId)).find((each) => each.seq === Number(seq)) : undefined
@@ -89,7 +94,7 @@ const pageInput = z
     id: z.int().positive().optional(),
     call: z.string().min(1).max(64).optional(),
     offset: z.int().min(0).default(0),
-    limit: z.int().min(1).max(maxPage).default(defaultPage),
+    limit: z.int().min(1).max(maxPageChars).default(defaultPage),
   })
   .refine(({ id, call }) => (id === undefined) !== (call === undefined), 'give either id or call')
 

@@ -88,12 +88,12 @@ export function targetsIn(text: string): { paths: string[]; isDeclared: boolean 
     return [pathsUnder(isInline ? [line] : lines, isInline ? 0 : at, declaration)]
   })
   const isDeclared = declared.length > 0
-  const found = isDeclared ? declared.flat() : wordsOf(text)
+  const found = isDeclared ? declared.flat() : targetWords(text)
   return { paths: [...new Set(found.filter(isPath).map((path) => posix.normalize(path)))], isDeclared }
 }
 
 /** Text in backquotes and every other word, without surrounding marks and line numbers. */
-function wordsOf(text: string): string[] {
+function targetWords(text: string): string[] {
   const quoted = [...text.matchAll(/`([^`\n]+)`/g)].map(([, inside]) => inside ?? '')
   const words = text.replace(/`[^`\n]*`/g, ' ').split(/[\s"'()[\]{}<>,;|]+/)
   return [...quoted, ...words].map((word) => word.replace(/^[*_]+|[*_.:!?]+$/g, '').replace(/:\d+(?:-\d+)?$/, ''))

@@ -45,7 +45,7 @@ export function subagentsTool(engine: Engine): Tool<z.output<ReturnType<typeof i
       const listed = await ownTree(engine, call, { since })
       if (action === 'list') return { status: 'ok', output: { subagents: listed.map(line) } }
       if (target === undefined) return refuseCall(`${action} needs a target`, 'give one that list shows')
-      const found = resolveTarget(listed, target)
+      const found = matchSubagents(listed, target)
       if (!found)
         return refuseCall(
           `you have no sub-agent "${target}" that works or ended in the last ${recentMinutes} minutes`,
@@ -84,7 +84,7 @@ function line({ runId, label, agent, sessionKey, model, result, ...record }: Sub
     number: at + 1,
     runId,
     label,
-    status: statusOf(record, result),
+    status: subagentStatus(record, result),
     agentId: agent,
     sessionKey,
     ...(model !== null && { model }),
@@ -93,12 +93,15 @@ function line({ runId, label, agent, sessionKey, model, result, ...record }: Sub
   }
 }
 
-function statusOf({ isWorking, state }: Pick<SubagentRecord, 'isWorking' | 'state'>, result: SubagentRecord['result']) {
+function subagentStatus(
+  { isWorking, state }: Pick<SubagentRecord, 'isWorking' | 'state'>,
+  result: SubagentRecord['result'],
+) {
   return isWorking ? 'running' : (result?.status ?? state)
 }
 
 /** The sub-agent of a list that a text means, several if it fits several. */
-function resolveTarget(listed: SubagentRecord[], target: string): SubagentRecord | SubagentRecord[] | undefined {
+function matchSubagents(listed: SubagentRecord[], target: string): SubagentRecord | SubagentRecord[] | undefined {
   const text = target.trim()
   const id = text.replace(/^run:/, '')
   const ids = ({ runId, lastRunId }: SubagentRecord) => [runId, lastRunId]

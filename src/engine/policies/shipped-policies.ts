@@ -12,7 +12,7 @@ const author = 'heddle'
  * Agents that every home begins with. Their files in `agents/` have the instructions and the tools; the profiles limit
  * nothing, so that a home whose owner changed a file works as before.
  */
-const registry: AgentRegistry = {
+const shippedRegistry: AgentRegistry = {
   version: 1,
   agents: [
     entry('writer', 'Writes clear, human-sounding docs and messages. Prioritises structure and tone.', [
@@ -34,8 +34,9 @@ export async function shipPolicies({ store, clock }: Pick<Runtime, 'store' | 'cl
     await setMeta(tx, 'policies_shipped', '1')
     const shared = { version: 1, updatedAt: now, updatedBy: author }
     const value: ProfileValue = { model: {} }
-    for (const { profileId: id } of registry.agents) await putPolicy(tx, { type: 'profile', id, value, ...shared })
-    await putPolicy(tx, { type: 'policy', id: registryId, value: registry, ...shared })
+    for (const { profileId: id } of shippedRegistry.agents)
+      await putPolicy(tx, { type: 'profile', id, value, ...shared })
+    await putPolicy(tx, { type: 'policy', id: registryId, value: shippedRegistry, ...shared })
   })
 }
 

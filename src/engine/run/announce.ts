@@ -37,11 +37,11 @@ interface ChildOutcome {
 export function announce(outcome: ChildOutcome): Pick<InboxItem, 'kind' | 'source' | 'content'> {
   const { run, result, who, remarks } = outcome
   if (run.subagent) return { kind: 'system', source: 'event', content: announcement(run.subagent, outcome) }
-  return { kind: 'result', source: 'agent', content: [resultLine(result, who), ...remarks].join(' ') }
+  return { kind: 'result', source: 'agent', content: [announcementLine(result, who), ...remarks].join(' ') }
 }
 
 /** The line that announces a result. A failure's summary begins with its status, which the line contains already. */
-function resultLine({ id, status, summary }: StoredResult, who: string): string {
+function announcementLine({ id, status, summary }: StoredResult, who: string): string {
   const text = status === 'completed' ? summary : summary.replace(/^[\w ]+: /, '')
   return `[agent_result:${id}] ${who} ${status}: ${text}`
 }

@@ -50,7 +50,7 @@ async function notAnswered(
   itemId: string,
   blocked: BlockedRequest | undefined,
 ): Promise<Answered> {
-  const { runId, session, behind, usage } = await store.read((rows) => stateOf(rows, itemId, blocked?.taken))
+  const { runId, session, behind, usage } = await store.read((rows) => requestState(rows, itemId, blocked?.taken))
   return {
     ok: false,
     status: 'waiting',
@@ -74,7 +74,7 @@ async function notAnswered(
 }
 
 /** The run that has an input, or what that waits for, and what its request has cost so far. */
-async function stateOf(rows: Reading, itemId: string, taken: BlockedRequest['taken']) {
+async function requestState(rows: Reading, itemId: string, taken: BlockedRequest['taken']) {
   if (taken) {
     const { run, session } = taken
     return { runId: run.id, session, behind: {}, usage: await spendingBy(rows, { rootRunId: run.rootRunId }) }

@@ -71,7 +71,7 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Queued[]> {
   const firstRunId = await firstRunOf(end)
   const what = announce({ run, ending, result, who, remarks, firstRunId, boundary: newBoundary(engine) })
   const item: InboxItem = {
-    ...notice(end, requester, { ...what, wake: wakes }),
+    ...noticeItem(end, requester, { ...what, wake: wakes }),
     resultId: result.id,
     ...(run.toolCallId !== null && { toolCallId: run.toolCallId }),
   }
@@ -81,7 +81,7 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Queued[]> {
   if (effects.news !== undefined)
     await insertItem(
       tx,
-      notice(end, requester, { kind: 'join', content: effects.news, wake: newsWake }),
+      noticeItem(end, requester, { kind: 'join', content: effects.news, wake: newsWake }),
       `plan:${run.id}`,
     )
   if (wakes || newsWake) await wakeSession(end, requester)
@@ -181,7 +181,7 @@ async function fireIfMet(end: Notifier, joinId: string, session: Session): Promi
   const rest = running.length === 0 ? '' : `; ${running.join(', ')} still ${running.length === 1 ? 'runs' : 'run'}`
   const content = `all started agents have ended; their results are above${rest}`
   const wake = await mayWake(end, session)
-  await insertItem(tx, notice(end, session, { kind: 'join', content, wake }), `join:${joinId}`)
+  await insertItem(tx, noticeItem(end, session, { kind: 'join', content, wake }), `join:${joinId}`)
   if (wake) await wakeSession(end, session)
   return wake
 }
@@ -198,7 +198,7 @@ async function wakeSession({ tx, engine, now }: Notifier, session: Session): Pro
   await nextRun(tx, { session, runId: engine.newId(), now })
 }
 
-function notice(
+function noticeItem(
   { engine, run, now }: Notifier,
   session: Session,
   what: Pick<InboxItem, 'content' | 'wake' | 'kind'> & Partial<Pick<InboxItem, 'source'>>,

@@ -36,7 +36,7 @@ export async function nextRuns(tx: Tx, view: QueueView): Promise<Run[]> {
       skipRuns: chosen,
     }
     if (!page.isWhole && !page.runs.some((run) => fits(run, filter)))
-      page = await readPage(tx, filter, most - chosen.length)
+      page = await readQueuePage(tx, filter, most - chosen.length)
     const best = await bestOf(tx, page, filter, running)
     if (!best) break
     chosen.push(best)
@@ -52,7 +52,7 @@ interface QueuePage {
   isWhole: boolean
 }
 
-async function readPage(tx: Tx, filter: QueueFilter, most: number): Promise<QueuePage> {
+async function readQueuePage(tx: Tx, filter: QueueFilter, most: number): Promise<QueuePage> {
   const limit = most + 1
   const runs = await queuedRuns(tx, filter, limit)
   return { runs, isWhole: runs.length < limit }

@@ -46,7 +46,7 @@ interface OpenRequest extends BlockedRequest {
  * least once, so that even an aborted signal gets an answer that exists already.
  */
 export async function whenEnded(runtime: Runtime, itemId: string, signal: AbortSignal): Promise<Request | undefined> {
-  return (await follow(runtime, itemId, signal, { includeQuestions: false })) as Request | undefined
+  return (await followRequest(runtime, itemId, signal, { includeQuestions: false })) as Request | undefined
 }
 
 /** Like `whenEnded`, but also resolves when the request cannot continue without an answer of the user. */
@@ -55,10 +55,10 @@ export function whenEndedOrBlocked(
   itemId: string,
   signal: AbortSignal,
 ): Promise<Request | BlockedRequest | undefined> {
-  return follow(runtime, itemId, signal, { includeQuestions: true })
+  return followRequest(runtime, itemId, signal, { includeQuestions: true })
 }
 
-async function follow(
+async function followRequest(
   runtime: Runtime,
   itemId: string,
   signal: AbortSignal,

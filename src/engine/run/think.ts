@@ -33,16 +33,16 @@ export async function think(run: ActiveRun): Promise<ReceivedReply | NoReply> {
   // A call that was reserved with the claim skips steering; it is picked up at the next step.
   const call = (await takeReservation(run)) ?? (await reserveBudget(run, () => run.modelInput, 'steer'))
   if (call === 'parked') return call
-  return ask(run, call, run.modelInput, { isAside: false })
+  return requestReply(run, call, run.modelInput, { isAside: false })
 }
 
 /** Asks the model on behalf of the runtime, e.g. for a summary, and charges the run. It is not streamed to clients. */
 export async function askForRuntime(run: ActiveRun, input: ModelInput): Promise<ReceivedReply | NoReply> {
   const call = (await takeReservation(run)) ?? (await reserveBudget(run, () => input))
-  return call === 'parked' ? call : ask(run, call, input, { isAside: true })
+  return call === 'parked' ? call : requestReply(run, call, input, { isAside: true })
 }
 
-async function ask(
+async function requestReply(
   run: ActiveRun,
   call: number,
   input: ModelInput,

@@ -33,7 +33,7 @@ type FileContext = Pick<Runtime, 'store' | 'clock'> & { protect: ProtectedPlaces
 /** Compares a file with its passages in the index; a changed one is indexed again. */
 export async function lookAtFile(context: FileContext, file: WrittenFile, pause: () => Promise<void>): Promise<void> {
   const { store, clock } = context
-  const stamp = await fileStamp(addressOf(context, file))
+  const stamp = await fileStamp(fileAddress(context, file))
   const isSame = stamp !== undefined && isCurrent(file, stamp)
   if (stamp !== undefined && !isSame) {
     const content = await readContent(context, file, stamp)
@@ -47,7 +47,7 @@ export async function lookAtFile(context: FileContext, file: WrittenFile, pause:
 
 /** Whether a file has changed on the disk since its passages were indexed; false for a file of another machine. */
 export async function isStale(context: Pick<FileContext, 'protect'>, file: WrittenFile): Promise<boolean> {
-  const stamp = await fileStamp(addressOf(context, file))
+  const stamp = await fileStamp(fileAddress(context, file))
   return stamp !== undefined && !isCurrent(file, stamp)
 }
 
@@ -68,13 +68,13 @@ function nextLook(changedAt: Millis, now: Millis): Millis {
   return now + (age < settleTime ? settleTime : Math.min(maxInterval, Math.max(minInterval, Math.round(age / 10))))
 }
 
-function addressOf({ protect }: Pick<FileContext, 'protect'>, { folder, path }: WrittenFile) {
+function fileAddress({ protect }: Pick<FileContext, 'protect'>, { folder, path }: WrittenFile) {
   return { folder, path: relative(folder, path), protect }
 }
 
 /** What a file holds now; nothing if it is gone, binary or too large. */
 async function readContent(context: FileContext, file: WrittenFile, stamp: FileStamp): Promise<WrittenContent> {
-  const now = await fileNow(addressOf(context, file)).catch(() => undefined)
+  const now = await fileNow(fileAddress(context, file)).catch(() => undefined)
   const isFile = now?.kind === 'file'
   const hash = isFile ? now.sha256 : 'none'
   const isText = isFile && !now.bytes.subarray(0, sniffed).includes(0)

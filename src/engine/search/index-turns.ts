@@ -20,12 +20,12 @@ export async function indexSome(tx: Tx): Promise<boolean> {
     if (room <= 0) return true
     const text = texts.get(document.id)
     room -= lengthOf(text)
-    await storeWords(tx, document, wordsOf(text))
+    await storeWords(tx, document, documentWords(text))
   }
   return documents.length === maxDocuments
 }
 
-function wordsOf(text: DocumentText | undefined): Set<string> {
+function documentWords(text: DocumentText | undefined): Set<string> {
   if (text === undefined) return new Set()
   if (text.kind === 'turn') return turnWords(text.text)
   return indexWords(text.kind === 'file' ? [text.heading ?? '', text.text] : [text.text])

@@ -12,7 +12,7 @@ const interval: Millis = 5000
 /** Rest after a step, as a multiple of its time: other work of the process comes first. */
 const restPerStep = 4
 const minPause: Millis = 2
-const maxPause: Millis = 1000
+const maxIndexPause: Millis = 1000
 /** Time for which a search indexes what is new before it looks. */
 const briefTime: Millis = 300
 /** Max time that a search waits for it: another process may hold the rows. */
@@ -58,7 +58,7 @@ export function searchIndex(context: Pick<Runtime, 'store' | 'clock'> & { protec
     let began = clock.monotonic()
     const pause = async () => {
       const took = clock.monotonic() - began
-      if (!isAwaited) await clock.sleep(Math.min(maxPause, Math.max(minPause, took * restPerStep)), signal)
+      if (!isAwaited) await clock.sleep(Math.min(maxIndexPause, Math.max(minPause, took * restPerStep)), signal)
       began = clock.monotonic()
     }
     // Read first: an idle process must not write.

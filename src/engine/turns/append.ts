@@ -52,7 +52,7 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
     const session = existing ?? (await startSession(tx, { folder, principalId, rank, ...start, ...fresh, now }))
     if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
     if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
-    const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
+    const parent = session.headTurnId === null ? null : await requireThread(tx, session.headTurnId)
     const place = { sessionId: session.id, parent, principal: principalId }
     const turn = await writeJournal(tx, made, place)
     const spot = { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) }
@@ -124,7 +124,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
 export async function newSession(tx: Tx, start: NewSession): Promise<{ session: Session; below: Thread | null }> {
   const kind = start.narratesId === undefined ? (start.kind ?? 'person') : 'narrator'
   if (kind === 'person') checkLabelOf(start.principalId, start.label)
-  const below = start.parentTurnId === undefined ? null : await headOf(tx, start.parentTurnId)
+  const below = start.parentTurnId === undefined ? null : await requireThread(tx, start.parentTurnId)
   const session: Session = {
     id: start.sessionId,
     folder: start.folder,
@@ -153,7 +153,7 @@ export async function restartSession(
   session: Session,
   fresh: Pick<NewSession, 'segmentId' | 'parentTurnId' | 'now'>,
 ): Promise<Session> {
-  const below = fresh.parentTurnId === undefined ? null : await headOf(tx, fresh.parentTurnId)
+  const below = fresh.parentTurnId === undefined ? null : await requireThread(tx, fresh.parentTurnId)
   const moved: Session = {
     ...session,
     segmentId: fresh.segmentId,
@@ -194,7 +194,7 @@ export function assertTakesInput({ kind, label, removedAt }: Session): void {
     throw new UsageError(`session "${label}" belongs to the narrator`, 'choose another session', 'bad_label')
 }
 
-async function headOf(tx: Tx, turnId: string): Promise<Thread> {
+async function requireThread(tx: Tx, turnId: string): Promise<Thread> {
   const thread = await findThread(tx, turnId)
   if (!thread) throw new HeddleError('not_found', `there is no turn ${turnId}`, 'list the turns with: heddle log --all')
   return thread

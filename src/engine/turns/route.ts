@@ -29,7 +29,7 @@ export async function routeToThread(rows: Reading, text: string, folder: string)
       return (await threadOfTurn(rows, id)) ?? Promise.reject(notFound('session or turn', id))
     }
     default:
-      throw wrongKind(text)
+      throw notASession(text)
   }
 }
 
@@ -44,7 +44,7 @@ export async function resolveSession(rows: Reading, text: string, folder: string
   const { kind, id } = parseReference(text)
   if (kind === 'persona') return mainSession(rows, id, folder)
   if (kind === 'turn') return sessionAtTurn(rows, id, folder)
-  if (kind !== null && kind !== 'session') throw wrongKind(text)
+  if (kind !== null && kind !== 'session') throw notASession(text)
   const session = await findSession(rows, id, folder)
   if (!session) throw notFound('session', id)
   return session
@@ -63,7 +63,7 @@ async function sessionAtTurn(rows: Reading, id: string, folder: string): Promise
   throw new HeddleError('not_head', `${turn} is not the last turn of a session`, `start one there: heddle fork ${turn}`)
 }
 
-function wrongKind(text: string): HeddleError {
+function notASession(text: string): HeddleError {
   return new HeddleError(
     'wrong_kind',
     `${text} is neither a turn nor a session`,

@@ -60,7 +60,7 @@ export async function walkBack(rows: Reading, first: ChainNode): Promise<WhyLink
     if (node.kind === 'request') return [...chain, await requestLink(rows, words?.id === node.id ? words : node)]
     const run: Run | undefined = node.kind === 'run' ? await findRun(rows, node.id) : undefined
     request = run?.rootRunId || request
-    const step: ChainStep | undefined = run ? await fromRun(rows, run) : await stepFrom(rows, node)
+    const step: ChainStep | undefined = run ? await fromRun(rows, run) : await readChainStep(rows, node)
     words = step?.words ?? words
     const { kind, id, how, facts } = node
     chain.push({ kind, id, ...(step?.link ?? gone(kind)), how, ...facts } as WhyLink)
@@ -77,7 +77,7 @@ function requestNode(rootRunId: string): ChainNode {
 }
 
 /** The link of a node and its next node; undefined if its rows are gone. */
-async function stepFrom(rows: Reading, { kind, id }: ChainNode): Promise<ChainStep | undefined> {
+async function readChainStep(rows: Reading, { kind, id }: ChainNode): Promise<ChainStep | undefined> {
   switch (kind) {
     case 'turn':
       return fromTurn(rows, id)

@@ -43,10 +43,10 @@ async function pointersOfCall(rows: Reading, { parentRunId, toolCallId }: Run): 
 export function quotedSource(line: string, results: readonly Result[]): Result | undefined {
   const [pointed, more] = pointersIn(line)
   if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
-  const words = wordsIn(line)
-  const texts = results.map((result) => ({ result, text: ` ${wordsIn(result.output).join(' ')} ` }))
+  const words = lowerCaseWords(line)
+  const texts = results.map((result) => ({ result, text: ` ${lowerCaseWords(result.output).join(' ')} ` }))
   for (let length = words.length; length >= Math.max(minQuoted, minShare * words.length); length--) {
-    const quotes = passagesOf(words, length)
+    const quotes = wordSequences(words, length)
     const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(quote)))
     if (quoted.length > 0) return quoted.length === 1 ? quoted[0]?.result : undefined
   }
@@ -59,7 +59,7 @@ const minQuoted = 5
 const minShare = 0.75
 
 /** Passages of so many words. None leaves out a number: that would be another fact. */
-function passagesOf(words: readonly string[], length: number): string[] {
+function wordSequences(words: readonly string[], length: number): string[] {
   const isFact = (word: string) => /\d/.test(word) && !/^result:\d+$/.test(word)
   const starts = Array.from({ length: words.length - length + 1 }, (_, at) => at)
   return starts
@@ -68,7 +68,7 @@ function passagesOf(words: readonly string[], length: number): string[] {
 }
 
 /** Words and numbers in lower case, whatever marks stand between them. */
-function wordsIn(text: string): string[] {
+function lowerCaseWords(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}_]+(?:[./:-][\p{L}\p{N}_]+)*/gu) ?? []
 }
 

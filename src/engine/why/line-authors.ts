@@ -155,7 +155,7 @@ export class LineTracer implements Tracer {
     for (const via of all) {
       if (via?.kind !== 'version' || !via.version.command) continue
       const rivals = await this.#rivals(place, via.version)
-      runIds.push(...(rivals?.by === 'unknown' ? rivals.runIds : runsOf([via.version])))
+      runIds.push(...(rivals?.by === 'unknown' ? rivals.runIds : writingRuns([via.version])))
     }
     return [...new Set(runIds)]
   }
@@ -342,7 +342,7 @@ export class LineTracer implements Tracer {
     if (parent?.hash === '')
       return unknown(since, 'its content after a command was not read', await this.#runsOf(place, [parent.via]))
     const during = this.#commandsOf(place).within({ since, until })
-    if (during.length > 0) return unknown(since, 'a command ran at that time', runsOf(during))
+    if (during.length > 0) return unknown(since, 'a command ran at that time', writingRuns(during))
     return (
       (await this.#unseen.authorOf(path, { since, until })) ??
       (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
@@ -360,7 +360,7 @@ export class LineTracer implements Tracer {
       .filter(({ before }) => before !== node.hash)
     if (during.length > 0) {
       const since = Math.min(...during.map(({ command }) => command?.since ?? 0))
-      return unknown(since, 'a command ran at that time', runsOf(during))
+      return unknown(since, 'a command ran at that time', writingRuns(during))
     }
     const unseen = await this.#unseen.authorOf(path, { since: 0, until })
     return unseen ?? (hasOtherNames ? unknown(null, otherNames) : { by: 'before' })
@@ -389,7 +389,7 @@ function originOf({ command }: FileVersion): { path: string; hash: string } | un
   return command?.origin?.path === '' ? undefined : command?.origin
 }
 
-function runsOf(versions: readonly FileVersion[]): string[] {
+function writingRuns(versions: readonly FileVersion[]): string[] {
   return [...new Set(versions.flatMap(({ runId }) => runId ?? []))]
 }
 

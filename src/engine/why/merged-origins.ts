@@ -60,7 +60,7 @@ export async function mergedOrigins(
     const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
     const solid = having.filter(({ isSolid }) => isSolid[line])
     const isInRow = solid.some((each) => sure.includes(each))
-    const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isHeld(each, line)))
+    const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isAnchored(each, line)))
     const isKept = isInRow || (isInAll && sure.length > 0)
     // Of files that all have a "}" it is that of the one whose lines stand around it, the more so if it cannot be new there.
     const firm = solid.filter(({ origins }) => !origins[line]?.includes(isNew))
@@ -75,7 +75,7 @@ export async function mergedOrigins(
  * Whether a line is in its place among those that a source had, or is so long that it is the same in another place. Blank ones and
  * "}" are in many places, and say nothing there.
  */
-function isHeld({ origins, isLong }: OriginContent, line: number): boolean {
+function isAnchored({ origins, isLong }: OriginContent, line: number): boolean {
   return isLong[line] === true || origins[line]?.includes(isNew) === false
 }
 

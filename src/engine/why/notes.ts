@@ -170,12 +170,12 @@ async function costNote(rows: Reading, run: Run, budget: Budget): Promise<WhyNot
   ]
   const failed = await failedCalls(rows, run.id)
   const calls = `${countNoun(own.calls, 'model call')}${failed === 0 ? '' : ` (${failed} failed)`}`
-  const all = `${moneyOf(request)} of $${budget.usd}, ${tokensOf(request)} of ${budget.tokens} tokens`
-  return note('spent', `${calls}, ${tokensOf(own)} tokens, ${moneyOf(own)}; its request: ${all}`)
+  const all = `${moneyOf(request)} of $${budget.usd}, ${formatTokens(request)} of ${budget.tokens} tokens`
+  return note('spent', `${calls}, ${formatTokens(own)} tokens, ${moneyOf(own)}; its request: ${all}`)
 }
 
 /** Token count; `~` marks an estimate. */
-function tokensOf(spent: Spending): string {
+function formatTokens(spent: Spending): string {
   const estimated = spent.estimatedInputTokens + spent.estimatedOutputTokens
   return `${estimated > 0 ? '~' : ''}${spent.inputTokens + spent.outputTokens + estimated}`
 }

@@ -35,7 +35,7 @@ const note = {
   },
 }
 const minTokensForSpeed = 8
-const maxOutput = 4096
+const maxTrialTokens = 4096
 const fewTokens = 16
 
 /**
@@ -110,7 +110,7 @@ export function createAsk(
   model: Model,
   signal: AbortSignal,
   onDelta: (delta: Delta) => void,
-  maxTokens = Math.min(maxOutput, Math.floor(model.window / 4)),
+  maxTokens = Math.min(maxTrialTokens, Math.floor(model.window / 4)),
 ): Ask {
   let count = 0
   return (request) =>

@@ -39,7 +39,7 @@ export async function writeBackup(
   try {
     await store.snapshot((rows) =>
       pipeline(
-        contentOf(rows, options),
+        backupChunks(rows, options),
         createGzip(),
         createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }),
       ),
@@ -72,7 +72,7 @@ export async function backupBeforeUpgrade(
 }
 
 /** Content of the file, a page at a time. Tables and columns come from the database: its schema may be older than the code. */
-async function* contentOf(rows: Snapshot, { clock, heddleVersion }: BackupOptions): AsyncIterable<Buffer> {
+async function* backupChunks(rows: Snapshot, { clock, heddleVersion }: BackupOptions): AsyncIterable<Buffer> {
   const hash = createHash('sha256')
   const addToHash = (text: string) => {
     const bytes = Buffer.from(text)

@@ -78,7 +78,7 @@ export async function indexStep(
     await tx.run(tx.build.updateTable('home_files').set(stat).where('id', '=', row.id))
     return true
   }
-  const stored = await tx.all(passagesIn({ fileId: row.id }))
+  const stored = await tx.all(selectPassages({ fileId: row.id }))
   const { removed, moved, added } = passageChanges(stored, passages)
   const toRemove = removed.slice(0, maxRemoved)
   const toInsert = firstBatch(added)
@@ -100,7 +100,7 @@ export async function indexStep(
 export async function dropStep(tx: Tx, { home, path }: { home: string; path: string }): Promise<boolean> {
   const row = await tx.first(lockByPath({ path: storedPath(home, path) }))
   if (!row) return true
-  const stored = await tx.all(passagesIn({ fileId: row.id }))
+  const stored = await tx.all(selectPassages({ fileId: row.id }))
   const toRemove = stored.slice(0, maxRemoved).map(({ id }) => id)
   await removePassages(tx, toRemove)
   if (toRemove.length === stored.length) {
@@ -114,7 +114,7 @@ export async function dropStep(tx: Tx, { home, path }: { home: string; path: str
 
 /** Number of indexed passages of a home, and of all homes. */
 export async function countPassages(rows: Reading, home: string): Promise<{ own: number; all: number }> {
-  const row = await rows.first(count({ home }))
+  const row = await rows.first(countByHome({ home }))
   return { own: Number(row?.own ?? 0), all: Number(row?.total ?? 0) }
 }
 
@@ -198,7 +198,7 @@ const lockByPath = statement((db, arg: { path: string }, { lockRows }) =>
   db.selectFrom('home_files').select('id').where('path', '=', arg.path).modifyEnd(lockRows),
 )
 
-const passagesIn = statement((db, arg: { fileId: number }) =>
+const selectPassages = statement((db, arg: { fileId: number }) =>
   db
     .selectFrom('passages')
     .select(['id', 'line', 'digest'])
@@ -228,7 +228,7 @@ const stored = statement((db, arg: { home: string }) =>
   ),
 )
 
-const count = statement((db, arg: { home: string }) =>
+const countByHome = statement((db, arg: { home: string }) =>
   raw<{ own: number | null; total: number | null }>(
     db,
     sql`SELECT sum(CASE WHEN home = ${arg.home} THEN passages ELSE 0 END) AS own, sum(passages) AS total FROM home_files`,

@@ -4,7 +4,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Hint, StoreContext } from '../store.ts'
 
 const minPause: Millis = 50
-const maxPause: Millis = 5000
+const maxReconnectPause: Millis = 5000
 /** A payload of PostgreSQL holds 8000 bytes. */
 const maxHints = 200
 /** What may have happened while this process did not listen; waiters of single requests look again by themselves. */
@@ -82,7 +82,7 @@ export function hintChannel(
       await next.end().catch(() => undefined)
       if (closed.signal.aborted) return
       await clock.sleep(pause, closed.signal)
-      pause = Math.min(pause * 2, maxPause)
+      pause = Math.min(pause * 2, maxReconnectPause)
     }
   }
 

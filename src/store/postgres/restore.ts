@@ -45,7 +45,7 @@ export function restoreServer(
 /** Whether this names a schema that an earlier restore of this database moved aside. */
 export async function isKeptSchema(url: string, name: string): Promise<boolean> {
   const [, stamped] = /_before_restore_(\d{8}_\d{6}_\d{3})$/.exec(name) ?? []
-  if (stamped === undefined || name !== asideName(schemaOf(url), stamped)) return false
+  if (stamped === undefined || name !== replacedSchemaName(schemaOf(url), stamped)) return false
   const pool = connectPool({ url, poolSize: 1 })
   try {
     const { rows } = await pool.query('SELECT FROM pg_namespace WHERE nspname = $1', [name])
@@ -148,12 +148,12 @@ async function moveAside(
       { retry: 'later', cause: error },
     )
   }
-  const aside = asideName(schema, stamp(clock.now()))
+  const aside = replacedSchemaName(schema, stamp(clock.now()))
   await client.query(`ALTER SCHEMA "${schema}" RENAME TO "${aside}"`)
   return aside
 }
 
-function asideName(schema: string, stamped: string): string {
+function replacedSchemaName(schema: string, stamped: string): string {
   const suffix = `_before_restore_${stamped}`
   return schema.slice(0, maxNameLength - suffix.length) + suffix
 }

@@ -83,7 +83,7 @@ export async function queuedRuns(rows: Reading, filter: QueueFilter, limit: numb
  * the clock was set back since.
  */
 export async function nextWake(rows: Reading, now: Millis, longestPause: Millis): Promise<Millis | undefined> {
-  return moment(await rows.first(earliestWake({ now, latest: now + longestPause })))
+  return timeIn(await rows.first(earliestWake({ now, latest: now + longestPause })))
 }
 
 /** Parked runs that are due, by the same rule. */
@@ -93,7 +93,7 @@ export async function runsToWake(rows: Reading, now: Millis, longestPause: Milli
 
 /** The next deadline of a run that no process executes: the owner of a running one watches it. */
 export async function nextDeadline(rows: Reading): Promise<Millis | undefined> {
-  return moment(await rows.first(earliestDeadline({})))
+  return timeIn(await rows.first(earliestDeadline({})))
 }
 
 /** Unclaimed runs that are past their deadline. */
@@ -101,7 +101,7 @@ export async function lateRuns(rows: Reading, now: Millis): Promise<Run[]> {
   return (await rows.all(late({ now }))).map(runFrom)
 }
 
-function moment(row: { at: number | null } | undefined): Millis | undefined {
+function timeIn(row: { at: number | null } | undefined): Millis | undefined {
   return row?.at === null || row === undefined ? undefined : Number(row.at)
 }
 

@@ -28,7 +28,7 @@ export async function spendingOfRequest(tx: Tx, rootRunId: string): Promise<Requ
 
 /** Moves ended calls into the total. Calls may end meanwhile: adds exactly the rows that were marked. */
 async function countEnded(tx: Tx, rootRunId: string): Promise<void> {
-  const found = await tx.all(count({ rootRunId }))
+  const found = await tx.all(markCounted({ rootRunId }))
   const tokens = found.reduce((sum, call) => sum + Number(call.input_tokens) + Number(call.output_tokens), 0)
   const costUsd = found.reduce((sum, call) => sum + call.cost_usd, 0)
   const steps = found.filter(({ state }) => state !== 'free').length
@@ -52,7 +52,7 @@ const total = statement((db, arg: { rootRunId: string }) =>
   ),
 )
 
-const count = statement((db, arg: { rootRunId: string }) =>
+const markCounted = statement((db, arg: { rootRunId: string }) =>
   raw<{ state: CostState; input_tokens: number; output_tokens: number; cost_usd: number }>(
     db,
     sql`UPDATE usage SET counted = 1

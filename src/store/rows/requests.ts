@@ -123,7 +123,7 @@ const running = statement((db, arg: { itemId: string }) =>
 )
 
 // UNION of two index lookups: with OR, SQLite would scan the table.
-const answers = (arg: { runId: string; rootRunId: string; sessionId: string }) => sql`
+const answeringTurns = (arg: { runId: string; rootRunId: string; sessionId: string }) => sql`
   SELECT consumed_by_turn FROM inbox
   WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
   UNION
@@ -131,14 +131,17 @@ const answers = (arg: { runId: string; rootRunId: string; sessionId: string }) =
   WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL`
 
 const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
-  raw<{ turn: string }>(db, sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (${answers(arg)}) ORDER BY depth`),
+  raw<{ turn: string }>(
+    db,
+    sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (${answeringTurns(arg)}) ORDER BY depth`,
+  ),
 )
 
 const answeredBy = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
   raw<PlacedRow>(
     db,
     sql`SELECT threads.*, turns.* FROM threads JOIN turns ON turns.id = threads.turn_id
-        WHERE threads.turn_id IN (${answers(arg)}) ORDER BY threads.depth`,
+        WHERE threads.turn_id IN (${answeringTurns(arg)}) ORDER BY threads.depth`,
   ),
 )
 

@@ -285,10 +285,12 @@ interface NewHead {
   now: number
 }
 
-const headOf = (db: Builder, arg: NewHead) =>
+const updateHead = (db: Builder, arg: NewHead) =>
   db.updateTable('sessions').set({ head_turn_id: arg.headTurnId, updated_at: arg.now }).where('id', '=', arg.id)
-const setHead = statement(headOf)
-const setLastHead = statement((db, arg: NewHead & { tidyAt: number }) => headOf(db, arg).set({ tidy_at: arg.tidyAt }))
+const setHead = statement(updateHead)
+const setLastHead = statement((db, arg: NewHead & { tidyAt: number }) =>
+  updateHead(db, arg).set({ tidy_at: arg.tidyAt }),
+)
 
 const insertSegments = statementOfRows((db, rows: Tables['segments'][]) =>
   db

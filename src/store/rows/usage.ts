@@ -58,7 +58,7 @@ export async function settleUsage(
   usage: Usage,
 ): Promise<void> {
   tx.send(
-    settle({
+    settleCall({
       runId: call.runId,
       call: call.call,
       model: call.model,
@@ -198,7 +198,7 @@ const reserves = statementOfRows((db, rows: Reservation[]) =>
   ),
 )
 
-const settle = statement(
+const settleCall = statement(
   (
     db,
     arg: {

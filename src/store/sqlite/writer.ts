@@ -135,7 +135,7 @@ export class SqliteWriter {
 
   async #runBody(job: QueuedWrite): Promise<Member> {
     const tx = new Transaction(job.area, sqlite, this.#connection, this.#explain)
-    let outcome = await settle(job, tx)
+    let outcome = await runToEnd(job, tx)
     if (!('error' in outcome) && !tx.failure && this.#connection.inTransaction) tx.sendRest()
     tx.end()
     if (!('error' in outcome) && tx.failure) outcome = tx.failure
@@ -203,7 +203,7 @@ function settleJob({ job, outcome }: Member): void {
  * Runs a body to its end. Statements resolve within the microtask queue, so a body that is not done when that queue is
  * empty awaits something other than `tx`.
  */
-async function settle(job: QueuedWrite, tx: Tx): Promise<Member['outcome']> {
+async function runToEnd(job: QueuedWrite, tx: Tx): Promise<Member['outcome']> {
   const late = Promise.withResolvers<{ error: unknown }>()
   let isDone = false
   process.nextTick(() => {

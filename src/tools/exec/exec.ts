@@ -66,7 +66,7 @@ export function exec(
       const uncovered = [...new Set([...seen, ...(isConfined ? [] : [filesOutside])])]
       return {
         facts: [
-          { name: 'runs', value: `${reachOf(own)}, for at most ${seconds} s` },
+          { name: 'runs', value: `${describeReach(own)}, for at most ${seconds} s` },
           ...(credentials.length > 0 ? [{ name: 'sees', value: credentials.join(', ') }] : []),
           { name: 'where', value: quotePath(path) },
           ...(uncovered.length > 0 ? [{ name: 'unseen', value: `changes in ${uncovered.join(', ')}` }] : []),
@@ -161,7 +161,7 @@ function hasNetwork({ network, isConfined }: ExecSettings): boolean {
   return network || !isConfined
 }
 
-function reachOf({ isConfined, network }: ExecSettings): string {
+function describeReach({ isConfined, network }: ExecSettings): string {
   if (!isConfined) return 'WITHOUT A SANDBOX: it can do whatever you can'
   return network ? 'in the sandbox, with the network' : 'in the sandbox, without the network'
 }

@@ -43,7 +43,7 @@ async function* limitSize(response: IncomingMessage, onData: () => void): AsyncG
   for await (const chunk of response as AsyncIterable<Buffer>) {
     onData()
     bytes += chunk.length
-    if (bytes > maxSentBytes) throw tooLarge()
+    if (bytes > maxSentBytes) throw unusableBody()
     yield chunk
   }
 }
@@ -67,7 +67,7 @@ function decompressorFor(encoding: string, first: Buffer): Transform {
   }
 }
 
-function tooLarge(): HeddleError {
+function unusableBody(): HeddleError {
   return new HeddleError(
     'fetch_unusable',
     `the server sent ${maxSentBytes} bytes that decompress to almost nothing`,

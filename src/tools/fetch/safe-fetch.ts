@@ -30,7 +30,7 @@ export function safeFetch({ clock, allow, lookup = machineLookup }: FetchPolicy)
     const first = webUrl(text)
     const timer = new FetchTimer(clock, bounds, signal, tooSlow)
     try {
-      return await follow(first, timer, (url) => {
+      return await followRedirects(first, timer, (url) => {
         if (staysOnHost && hostOf(url) !== hostOf(first) && !allowedOrigins.has(url.origin)) throw otherHost(url)
         return resolveTarget(url, lookup, allowedOrigins)
       })
@@ -52,12 +52,16 @@ function otherHost({ href }: URL): HeddleError {
 }
 
 /** Follows redirects; each target is looked up and checked like the first. */
-async function follow(first: URL, timer: FetchTimer, check: (url: URL) => Promise<FetchTarget>): Promise<FetchResult> {
+async function followRedirects(
+  first: URL,
+  timer: FetchTimer,
+  check: (url: URL) => Promise<FetchTarget>,
+): Promise<FetchResult> {
   let url = first
   for (let count = 0; count <= maxRedirects; count++) {
     const target = await timer.until(check(url))
     timer.heard()
-    const response = await timer.until(sendRequest(target, timer.signal))
+    const response = await timer.until(requestTarget(target, timer.signal))
     timer.heard()
     try {
       const next = redirects.includes(response.statusCode ?? 0) ? response.headers.location : undefined
@@ -71,7 +75,7 @@ async function follow(first: URL, timer: FetchTimer, check: (url: URL) => Promis
 }
 
 /** Sends one request, only to the checked addresses: no DNS lookup happens here. */
-function sendRequest({ url, addresses }: FetchTarget, signal: AbortSignal): Promise<IncomingMessage> {
+function requestTarget({ url, addresses }: FetchTarget, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const request = (url.protocol === 'https:' ? overHttps : overHttp)({

@@ -20,7 +20,7 @@ export function editedPlaces(text: string, edit: EditedText): { first: number; l
   // A line that only begins where whole lines end is none of them.
   const isWhole = old.endsWith('\n') && (edit.new === '' || edit.new.endsWith('\n'))
   let [line, passed] = [0, 0]
-  return placesOf(lines, old).map((at) => {
+  return occurrences(lines, old).map((at) => {
     line += lengthOf(lines.slice(passed, at))
     passed = at
     return { first: line, last: line + lengthOf(old) - (isWhole ? 1 : 0) }
@@ -33,7 +33,7 @@ export function editText(text: string, edit: EditedText, shown: string): string 
   const isMixed = ends.includes('\r\n')
   const plain = (some: string) => (isMixed ? some.replaceAll('\r\n', '\n') : some)
   const [lines, old, fresh] = [plain(text), plain(edit.old), plain(edit.new)]
-  const places = placesOf(lines, old)
+  const places = occurrences(lines, old)
   if (places.length === 0) throw notThere(lines, old, shown)
   if (places.length > 1 && !edit.all) throw ambiguous(lines, places, shown)
   if (text.length + places.length * fresh.length > maxResultLength) throw tooLong(shown)
@@ -54,7 +54,7 @@ export function editText(text: string, edit: EditedText, shown: string): string 
     .join('')
 }
 
-function placesOf(text: string, old: string): number[] {
+function occurrences(text: string, old: string): number[] {
   const places: number[] = []
   for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + old.length)) places.push(at)
   return places

@@ -29,7 +29,7 @@ export function readGlob(pattern: string): Glob | undefined {
     }
     const pieces = readName(name)
     if (!pieces) return undefined
-    parts.push(partOf(pieces))
+    parts.push(componentPattern(pieces))
   }
   return { parts }
 }
@@ -45,7 +45,7 @@ export function matchesGlob({ parts }: Glob, names: readonly string[]): boolean 
 }
 
 /** Splits text once here and not for each name: every file of a folder is matched. */
-function partOf(pieces: Piece[]): Exclude<ComponentPattern, '**'> {
+function componentPattern(pieces: Piece[]): Exclude<ComponentPattern, '**'> {
   const [only] = pieces
   if (pieces.length === 1 && typeof only === 'object' && 'text' in only) return { name: only.text }
   return pieces.flatMap((piece): Piece[] =>

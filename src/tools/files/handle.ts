@@ -256,7 +256,7 @@ function gone({ path }: Root, shown: string): HeddleError {
 /** Suggests the nearest name at the point where the path stops existing. */
 async function missing(root: Root, shown: string, { directory, name }: Missing): Promise<HeddleError> {
   const place = fromRoot(root, directory)
-  const candidates = name.length > maxCandidateLength ? [] : await namesIn(root, directory)
+  const candidates = name.length > maxCandidateLength ? [] : await entryNames(root, directory)
   const close = nearest(name, candidates)
   const suggestion = close === undefined ? undefined : shownName(place === '.' ? close : join(place, close))
   const remedy =
@@ -266,7 +266,7 @@ async function missing(root: Root, shown: string, { directory, name }: Missing):
   return new HeddleError('missing', `there is no ${shownName(shown)}`, remedy)
 }
 
-async function namesIn(root: Root, directory: string): Promise<string[]> {
+async function entryNames(root: Root, directory: string): Promise<string[]> {
   const names: string[] = []
   const opened = await openInside(root, directory).catch(() => undefined)
   if (!opened) return names

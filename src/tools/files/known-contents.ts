@@ -71,7 +71,7 @@ export class KnownContents {
   }
 
   #keep(key: string, known: KnownContent): void {
-    this.#bytes += sizeOf(known) - sizeOf(this.#known.get(key))
+    this.#bytes += contentBytes(known) - contentBytes(this.#known.get(key))
     this.#known.delete(key)
     this.#known.set(key, known)
     for (const [oldest, { content }] of this.#known) {
@@ -82,7 +82,7 @@ export class KnownContents {
   }
 }
 
-function sizeOf(known: KnownContent | undefined): number {
+function contentBytes(known: KnownContent | undefined): number {
   return known?.content.bytes?.length ?? 0
 }
 

@@ -12,7 +12,7 @@ import { shownName } from './shown-name.ts'
 
 /** Max size: the old content is held in memory, compressed and stored for undo. */
 const maxBytes = 20 * 1024 * 1024
-const permissions = 0o777
+const permissionBits = 0o777
 
 /** A file's location, held open, so that a concurrent change by another process is detected. */
 interface HeldPlace extends FilePlace {
@@ -102,12 +102,12 @@ async function readAt(root: Root, shown: string, path: string): Promise<Found> {
   const { file, stats } = opened
   try {
     if (kindOf(stats) !== 'file') throw wrongKind('file', shown, stats)
-    if (stats.size > maxBytes) throw tooLarge(shown, stats.size)
+    if (stats.size > maxBytes) throw tooLargeToUndo(shown, stats.size)
     const into = Buffer.allocUnsafe(stats.size)
     let filled = 0
     for (let count = -1; filled < into.length && count !== 0; filled += count)
       count = await file.read(into.subarray(filled), filled)
-    return { file: { bytes: into.subarray(0, filled), mode: stats.mode & permissions }, stats, opened: file }
+    return { file: { bytes: into.subarray(0, filled), mode: stats.mode & permissionBits }, stats, opened: file }
   } catch (error) {
     await file.close()
     throw error
@@ -129,7 +129,7 @@ async function become(
     await root.disk.remove(join(baseOf(directory), names[0] ?? ''))
     return syncNames(directory)
   }
-  await inDirectory(root, shown, directory, names, async (last, name) => {
+  await inCreatedDirectory(root, shown, directory, names, async (last, name) => {
     const { path: temporary, file } = await writeBeside(
       root,
       last,
@@ -150,7 +150,7 @@ async function become(
 }
 
 /** Creates missing directories, each through the descriptor of its parent. */
-async function inDirectory(
+async function inCreatedDirectory(
   root: Root,
   shown: string,
   directory: OpenedPath,
@@ -167,7 +167,7 @@ async function inDirectory(
   if (!next) throw outsideFolderError(shown)
   try {
     if (!next.stats.isDirectory() || next.real !== join(directory.real, name)) throw changedFileError(shown)
-    await inDirectory(root, shown, next, rest, use)
+    await inCreatedDirectory(root, shown, next, rest, use)
   } finally {
     await next.file.close()
   }
@@ -202,7 +202,7 @@ async function writeBeside(
     // Only root may change the owner; otherwise the file belongs to the writer.
     const isOthers = like && (like.uid !== own.uid || like.gid !== own.gid)
     if (isOthers) await file.setOwner(like.uid, like.gid).catch(() => undefined)
-    if (mode !== undefined && (isOthers || mode !== (own.mode & permissions))) await file.setMode(mode)
+    if (mode !== undefined && (isOthers || mode !== (own.mode & permissionBits))) await file.setMode(mode)
     await both(file.sync(), removeLeftovers(own.mtimeMs))
     return { path, file }
   } catch (error) {
@@ -273,7 +273,7 @@ function baseOf({ byDescriptor, real }: OpenedPath): string {
   return byDescriptor ?? real
 }
 
-function tooLarge(shown: string, bytes: number): HeddleError {
+function tooLargeToUndo(shown: string, bytes: number): HeddleError {
   const message = `${shownName(shown)} has ${bytes} bytes: what it holds could not be kept for an undo`
   return new HeddleError('too_large', message, 'write to another file, or ask the user to change this one')
 }

@@ -71,13 +71,13 @@ function renderPageLines(shown: string, page: Page, offset: number): string {
     return `[${shown} has ${page.total} lines: there is no line ${offset}; read with an offset of at most ${page.total}]`
   const more = `${page.atLeast ? 'over ' : ''}${page.more} more lines`
   return [
-    ...notesOn(page).map((note) => `[${note}]`),
+    ...pageNotes(page).map((note) => `[${note}]`),
     ...page.lines.map((line, at) => `${offset + at}\t${line}`),
     ...(page.more > 0 || page.atLeast ? [`… [cut: ${more}; continue with offset=${offset + page.lines.length}]`] : []),
   ].join('\n')
 }
 
-function notesOn({ kind, isDamaged, hasCarriageReturns }: Page): string[] {
+function pageNotes({ kind, isDamaged, hasCarriageReturns }: Page): string[] {
   return [
     noteOn(kind),
     isDamaged ? 'some bytes are not text and are shown as \ufffd' : undefined,

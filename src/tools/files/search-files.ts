@@ -80,10 +80,10 @@ function renderMatches(found: Found, scope: SearchScope | 'late', isByName: bool
   if (scope === 'late')
     return [...lines, summary, `[${tooLong.error}, before everything was searched: ${tooLong.remedy}]`].join('\n')
   const none = `[nothing found in ${countNoun(scope.files, 'file')}]`
-  return [...lines, found.files === 0 ? none : summary, ...notesOn(scope)].join('\n')
+  return [...lines, found.files === 0 ? none : summary, ...scopeNotes(scope)].join('\n')
 }
 
-function notesOn({ binary, tooLarge, unreadable }: SearchScope): string[] {
+function scopeNotes({ binary, tooLarge, unreadable }: SearchScope): string[] {
   const left = [
     ...(binary > 0 ? [`${countNoun(binary, 'binary file')}`] : []),
     ...(tooLarge > 0 ? [`${countNoun(tooLarge, 'file')} over ${largestFile / 1_000_000} MB`] : []),

@@ -47,7 +47,7 @@ export async function search(wanted: Search, onMatch: (found: FileMatches) => vo
   const matches = matcherOf(wanted)
   let room = maxLines
   for await (const handle of filesOf(wanted, scope)) {
-    const content = await handle.openFile(contentOf).catch(() => 'unreadable' as const)
+    const content = await handle.openFile(readText).catch(() => 'unreadable' as const)
     if (typeof content === 'string') {
       scope[content]++
       continue
@@ -178,7 +178,7 @@ function alternatives(glob: string): string[] {
   }
 }
 
-async function contentOf(file: OpenFile): Promise<{ text: string; bytes: Buffer } | 'binary' | 'tooLarge'> {
+async function readText(file: OpenFile): Promise<{ text: string; bytes: Buffer } | 'binary' | 'tooLarge'> {
   if (file.bytes > largestFile) return 'tooLarge'
   const into = Buffer.allocUnsafe(file.bytes)
   const bytes = into.subarray(0, await file.read(into, 0))

@@ -36,7 +36,7 @@ export const filesOutside = 'files outside the folder'
 /** Takes fingerprints of a folder and of all files that a command names. Runs in a worker thread. */
 export async function takeBaseline({ command, ...place }: FrozenCommand): Promise<Baseline> {
   const surveyed = await marksIn(syncHandle({ ...place.folder, path: '.' }))
-  const named = await namedFiles(place, await wordsIn(place, command))
+  const named = await namedFiles(place, await commandPaths(place, command))
   const marks = surveyed === 'tooMany' ? null : writeMarks(surveyed.marks)
   const kept: PackedBaseline = { marks, named: writeMarks(named.marks) }
   return {
@@ -62,7 +62,7 @@ export interface BaselineComparison extends FrozenCommand {
  */
 export async function changesSince({ packed, own, command, ...place }: BaselineComparison): Promise<string[]> {
   const kept = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as PackedBaseline
-  const words = await wordsIn(place, command)
+  const words = await commandPaths(place, command)
   const [named, before] = [await namedFiles(place, words), readMarks(kept.named)]
   const changes = differences(before, named.marks)
   if (kept.marks !== null) {
@@ -80,7 +80,7 @@ export async function changesSince({ packed, own, command, ...place }: BaselineC
 }
 
 /** Absolute paths are made relative to the folder, under either of its names. */
-async function wordsIn({ folder }: CommandPlace, command: string): Promise<string[]> {
+async function commandPaths({ folder }: CommandPlace, command: string): Promise<string[]> {
   const sight = await syncHandle({ ...folder, path: '.' }).look()
   return wordsBelow([folder.folder, ...('path' in sight ? [sight.path] : [])], wordsOf(command))
 }
@@ -90,12 +90,12 @@ async function isOwn(folder: PathAddress, path: string, hashes: string[] | null 
   if (hashes === undefined) return false
   if (hashes === null) return true
   const hash = await syncHandle({ ...folder, path })
-    .openFile(hashOf)
+    .openFile(hashOpenFile)
     .catch(() => undefined)
   return hash !== undefined && hashes.includes(hash)
 }
 
-async function hashOf(file: OpenFile): Promise<string> {
+async function hashOpenFile(file: OpenFile): Promise<string> {
   const hash = createHash('sha256')
   const buffer = Buffer.alloc(65_536)
   for (let at = 0, read = -1; read !== 0; at += read) {

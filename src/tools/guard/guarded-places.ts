@@ -3,7 +3,7 @@ import type { FilePlace } from '../../domain/tools/path-handle.ts'
 import { shownName } from '../files/shown-name.ts'
 
 /** Files that agents must not write, since other programs act on them later with the user's rights. */
-const guarded: { path: RegExp; why: string }[] = [
+const guardedPaths: { path: RegExp; why: string }[] = [
   {
     path: /\/head$/,
     why: 'git treats a directory with this file as a repository and runs its configuration',
@@ -17,7 +17,7 @@ const ours = { path: /\/\.heddle\//, why: 'it belongs to heddle' }
 export function refuseGuarded({ folder, names }: Pick<FilePlace, 'folder' | 'names'>): void {
   const below = foldName(`/${names.join('/')}`)
   const whole = foldName(folder) + below
-  const rule = ours.path.test(below) ? ours : guarded.find(({ path }) => path.test(whole))
+  const rule = ours.path.test(below) ? ours : guardedPaths.find(({ path }) => path.test(whole))
   if (rule) throw notForAgents(names.join('/'), rule.why)
 }
 

@@ -73,7 +73,7 @@ export class LostFiles {
     const lines = distinctLines(after?.bytes)
     const own = distinctLines(before?.bytes)
     const sources = this.sourcesOf(path, lines)
-    const much = nearest(
+    const much = narrowSources(
       path,
       lines,
       sources.filter(({ isMuch }) => isMuch),
@@ -101,7 +101,11 @@ function hasLongLine(lost: ReadonlySet<string>, lines: ReadonlySet<string>): boo
 }
 
 /** Of files that are alike, as some of a folder that was moved are, the one with the same name, if it has all the lines. */
-function nearest(path: string, lines: ReadonlySet<string>, sources: readonly LostSource[]): readonly LostSource[] {
+function narrowSources(
+  path: string,
+  lines: ReadonlySet<string>,
+  sources: readonly LostSource[],
+): readonly LostSource[] {
   const named = nearestName(path, sources)
   const best = sources.find((each) => each.path === named)
   if (!best || sharedEnd(best.path, path) === 0) return sources

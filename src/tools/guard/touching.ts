@@ -71,7 +71,7 @@ function abortedOr<T>(signal: AbortSignal, otherwise: T): () => T {
 }
 
 /** Max files of a command that get a version. */
-const maxVersions = 1000
+const maxStoredFiles = 1000
 
 /** Versions of the files that a command changed, with what each was moved or copied from. */
 async function versionsAfter(
@@ -79,7 +79,7 @@ async function versionsAfter(
   { folder, signal }: WatchedFolder,
   { marks, contents, changed }: FolderBefore & { changed: ReadonlyMap<string, string | null> },
 ): Promise<Omit<CommandVersions, 'folder'>> {
-  const named = [...changed].slice(0, maxVersions)
+  const named = [...changed].slice(0, maxStoredFiles)
   const there = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
   const now = await known.of(folder, there, signal)
   const unread: ReadContent = { sha256: '' }

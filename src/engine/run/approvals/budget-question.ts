@@ -23,7 +23,7 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
   // A stop holds for the whole request, including the runs it wakes later.
   if (before.some(({ approval }) => approval.answer === 'no') || !(await isAttended(run))) throw spent
   await run.park(async (tx) => {
-    const id = await ask(tx, run, spent, `${budgetTool}-${before.length + 1}`)
+    const id = await insertQuestion(tx, run, spent, `${budgetTool}-${before.length + 1}`)
     await parkRun(tx, claimed.run.id, { waitingFor: 'budget', tries: run.tries })
     const waiting = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
     await recordEvent(tx, { at: engine.clock.now(), ...waiting, payload: { for: 'budget', approvals: [id] } })
@@ -42,7 +42,7 @@ async function isAttended({ engine, claimed }: ActiveRun): Promise<boolean> {
   return run?.options.attended === true || run?.options.waitsForBudget === true
 }
 
-async function ask(
+async function insertQuestion(
   tx: Tx,
   run: ActiveRun,
   { key, limit, raise, message }: BudgetSpent,

@@ -43,10 +43,10 @@ function isFromTrustedPerson({ source, label }: Typed): boolean {
  */
 export function isTyped(value: string, texts: readonly string[]): boolean {
   const wanted = canonical(value)
-  return texts.some((text) => wordsIn(text).some((word) => canonical(word) === wanted))
+  return texts.some((text) => typedWords(text).some((word) => canonical(word) === wanted))
 }
 
-function wordsIn(text: string): string[] {
+function typedWords(text: string): string[] {
   const bySpace = text.split(/\s+/)
   const byBracket = text.split(/[\s<>()[\]{}"'`|]+/)
   return [...new Set([...bySpace, ...byBracket].flatMap((word) => [word, word.replace(/[.,;:!?]+$/, '')]))]

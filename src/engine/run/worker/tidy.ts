@@ -38,7 +38,7 @@ async function tidy(engine: Engine, sessionId: string, now: Millis): Promise<voi
     if (isRemoved) await removeTranscript(tx, session)
     if (isRemoved) await markRemoved(tx, sessionId, now)
     else await setTidy(tx, sessionId, null)
-    if (session.archivedAt === null) await archive(tx, session, now)
+    if (session.archivedAt === null) await archiveSession(tx, session, now)
     return isRemoved ? session : undefined
   })
   if (removed) engine.paths.drop(removed.segmentId)
@@ -58,7 +58,7 @@ async function isToRemove(rows: Reading, sessionId: string): Promise<boolean> {
   return (await resultOf(rows, run.id))?.processed === true
 }
 
-async function archive(tx: Tx, session: Session, now: Millis): Promise<void> {
+async function archiveSession(tx: Tx, session: Session, now: Millis): Promise<void> {
   await setArchived(tx, session, now)
   await recordEvent(tx, {
     at: now,

@@ -63,7 +63,7 @@ export async function versionsOfFile(rows: Reading, names: readonly FileName[], 
   const found: FileVersion[] = []
   for (const name of names) {
     found.push(...(await rows.all(toolChanges({ ...name, limit }))).map(ofTool))
-    found.push(...(await rows.all(commandChanges({ ...name, limit }))).map(ofCommand))
+    found.push(...(await rows.all(changesByCommands({ ...name, limit }))).map(ofCommand))
   }
   return found.sort(compareVersions).slice(-limit)
 }
@@ -186,7 +186,7 @@ const toolChanges = statement((db, arg: FileName & { limit: number }) =>
     .limit(arg.limit),
 )
 
-const commandChanges = statement((db, arg: FileName & { limit: number }) =>
+const changesByCommands = statement((db, arg: FileName & { limit: number }) =>
   db
     .selectFrom('command_changes')
     .selectAll()

@@ -46,7 +46,7 @@ export async function searchDocuments(
   return searchByWords(rows, indexWithin(scope), terms, { total, limit: maxFound })
 }
 
-const table = sql.table('search_words')
+const wordTable = sql.table('search_words')
 
 function indexWithin({ principal, sessionId, kind, filesOnlyOf, newest }: DocumentScope): WordIndex {
   const conditions: RawBuilder<unknown>[] = [
@@ -63,9 +63,9 @@ function indexWithin({ principal, sessionId, kind, filesOnlyOf, newest }: Docume
   ]
   const only = sql.join(conditions, sql` `)
   return {
-    table,
+    table: wordTable,
     of: sql.ref<number>('document_id'),
-    countUpTo: (rows, args) => countedWords(rows.build, rows.dialect, { ...args, table, only }),
+    countUpTo: (rows, args) => countedWords(rows.build, rows.dialect, { ...args, table: wordTable, only }),
     only,
     maxIndexRows,
     // Only the order of documents counts, which it would not change.

@@ -39,7 +39,7 @@ export async function documentTexts(
     const text = outputs.get(Number(ref))
     if (text !== undefined) texts.set(id, { kind: 'result', text })
   }
-  const passages = await passagesOf(
+  const passages = await indexedPassages(
     rows,
     (byKind.get('file') ?? []).map(({ id }) => id),
   )
@@ -66,7 +66,7 @@ async function outputsOf(rows: Reading, ids: readonly number[]): Promise<Map<num
   return new Map(found.map(({ id, output }) => [id, output]))
 }
 
-async function passagesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, IndexedPassage>> {
+async function indexedPassages(rows: Reading, ids: readonly number[]): Promise<Map<number, IndexedPassage>> {
   if (ids.length === 0) return new Map()
   const found = await rows.all(rows.build.selectFrom('search_passages').selectAll().where('document_id', 'in', ids))
   return new Map(

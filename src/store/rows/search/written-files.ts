@@ -40,12 +40,12 @@ export async function expectFile(
 
 /** Files to look at by now, those written last first. */
 export async function filesToLookAt(rows: Reading, now: Millis, limit: number): Promise<WrittenFile[]> {
-  return (await rows.all(due({ now, limit }))).map(fileFrom)
+  return (await rows.all(due({ now, limit }))).map(writtenFile)
 }
 
 export async function writtenFilesOf(rows: Reading, ids: readonly number[]): Promise<WrittenFile[]> {
   if (ids.length === 0) return []
-  return (await rows.all(rows.build.selectFrom('search_files').selectAll().where('id', 'in', ids))).map(fileFrom)
+  return (await rows.all(rows.build.selectFrom('search_files').selectAll().where('id', 'in', ids))).map(writtenFile)
 }
 
 /** Sets when a file is looked at next, and what it is like now. */
@@ -66,7 +66,7 @@ export async function lookAgainAt(
 export async function passageStep(tx: Tx, { id }: Pick<WrittenFile, 'id'>, content: WrittenContent): Promise<boolean> {
   const row = await tx.first(lockFile({ id }))
   if (!row || (row.hash === content.hash && row.size >= 0)) return true
-  const stored = await tx.all(passagesIn({ fileId: id }))
+  const stored = await tx.all(selectPassages({ fileId: id }))
   const { removed, moved, added } = passageChanges(
     stored.map(({ document_id, line, digest }) => ({ id: document_id, line, digest })),
     content.passages,
@@ -90,7 +90,7 @@ async function insertPassage(
   { owner, at }: WrittenContent,
 ): Promise<void> {
   const document = { ...owner, kind: 'file' as const, ref: file.path, runId: null, at }
-  const id = await addIndexed(tx, document, wordsOf({ heading, text }))
+  const id = await addIndexed(tx, document, passageWords({ heading, text }))
   await tx.run(insert({ id, fileId: file.id, line, heading, text, digest }))
 }
 
@@ -100,15 +100,22 @@ async function removePassage(
   passage: { heading: string | null; text: string } | undefined,
 ): Promise<void> {
   await tx.run(tx.build.deleteFrom('search_documents').where('id', '=', id))
-  if (passage) await removeWords(tx, id, wordsOf(passage))
+  if (passage) await removeWords(tx, id, passageWords(passage))
   await tx.run(tx.build.deleteFrom('search_passages').where('document_id', '=', id))
 }
 
-function wordsOf({ heading, text }: { heading: string | null; text: string }): Set<string> {
+function passageWords({ heading, text }: { heading: string | null; text: string }): Set<string> {
   return indexWords([heading ?? '', text])
 }
 
-function fileFrom(row: { id: number; path: string; folder: string; size: number; changed_at: number; hash: string }) {
+function writtenFile(row: {
+  id: number
+  path: string
+  folder: string
+  size: number
+  changed_at: number
+  hash: string
+}) {
   const { id, path, folder, size, hash } = row
   return { id, path, folder, size, changedAt: row.changed_at, hash }
 }
@@ -134,7 +141,7 @@ const lockFile = statement((db, arg: { id: number }, { lockRows }) =>
   db.selectFrom('search_files').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
-const passagesIn = statement((db, arg: { fileId: number }) =>
+const selectPassages = statement((db, arg: { fileId: number }) =>
   db.selectFrom('search_passages').selectAll().where('file_id', '=', arg.fileId).orderBy('line').orderBy('document_id'),
 )
 

@@ -45,8 +45,8 @@ export function bwrapArguments({ view, cwd, network, limits, isFiltered }: Sandb
     ],
     ...(network ? [] : ['--unshare-net']),
     ...['--cap-drop', 'ALL', '--die-with-parent', '--hostname', 'heddle'],
-    ...readable.filter(([place]) => !isTemporary(place)).flatMap(readOnly),
-    ...links.filter(([place]) => !isTemporary(place)).flatMap(linked),
+    ...readable.filter(([place]) => !isTemporaryFolder(place)).flatMap(readOnly),
+    ...links.filter(([place]) => !isTemporaryFolder(place)).flatMap(linked),
     ...['--ro-bind-data', String(descriptors.passwd), '/etc/passwd'],
     ...['--ro-bind-data', String(descriptors.group), '/etc/group'],
     // Read-only as a whole: bubblewrap leaves /proc/sys writable to a root without capabilities, and there a line in
@@ -58,8 +58,8 @@ export function bwrapArguments({ view, cwd, network, limits, isFiltered }: Sandb
       ? [...memory, alsoTemporary]
       : ['--symlink', temporary, alsoTemporary]),
     ...ways.flatMap((way) => ['--tmpfs', way]),
-    ...readable.filter(([place]) => isTemporary(place)).flatMap(readOnly),
-    ...links.filter(([place]) => isTemporary(place)).flatMap(linked),
+    ...readable.filter(([place]) => isTemporaryFolder(place)).flatMap(readOnly),
+    ...links.filter(([place]) => isTemporaryFolder(place)).flatMap(linked),
     ...['--bind', view.folder, view.folder],
     ...view.mounts.flatMap(mountArguments),
     ...ways.flatMap((way) => ['--remount-ro', way]),
@@ -103,6 +103,6 @@ function waysIn(place: string, bound: string[]): string[] {
   return [...new Set(firsts)].filter((first) => !inside.includes(first))
 }
 
-function isTemporary(path: string): boolean {
+function isTemporaryFolder(path: string): boolean {
   return isWithin(path, temporary) || isWithin(path, alsoTemporary)
 }

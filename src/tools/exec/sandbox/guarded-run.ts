@@ -37,11 +37,11 @@ export async function runGuarded<T>(
 ): Promise<GuardedResult<T>> {
   const request: GuardRequest = { folder, now }
   const found = await threads.perform({ guard: request }, signal)
-  if (found === 'late') throw tooLarge(folder.folder)
+  if (found === 'late') throw folderTooLarge(folder.folder)
   // Read after the walk: a command that ended meanwhile has been checked, and one that began has a record by now.
   const unfinished = (await records?.unfinished()) ?? []
   const before = await threads.perform({ vet: { folder, found, unfinished } }, signal)
-  if (before === 'late') throw tooLarge(folder.folder)
+  if (before === 'late') throw folderTooLarge(folder.folder)
   if (before.otherNames.length > maxOtherNames) throw tooManyNames(folder.folder)
   const record = await records?.write({ ...request, before })
   crash('guard.after_record')
@@ -75,7 +75,7 @@ function mountsOf({ folder, directories, pointers, named, otherNames }: GuardedS
   return [...own, ...others, ...[...own, ...others].flatMap(({ path }) => parentsBetween(folder, path))]
 }
 
-function tooLarge(folder: string): HeddleError {
+function folderTooLarge(folder: string): HeddleError {
   const message = `looking through ${folder} takes too long to protect its repositories, so no command runs`
   return new HeddleError('too_large', message, 'tell the user to start in a smaller folder')
 }

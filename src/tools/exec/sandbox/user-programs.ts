@@ -52,7 +52,7 @@ export async function userPrograms(
   who: ProcessIdentity,
 ): Promise<UserPrograms> {
   const isOwn = await ownTest()
-  const entries = await entriesOf([...pathOf(env), ...systemPath], folder, isOwn)
+  const entries = await entriesOf([...searchPath(env), ...systemPath], folder, isOwn)
   const node = await firstNode(entries, folder, who, isOwn)
   const readable: string[] = []
   const path: string[] = []
@@ -88,7 +88,7 @@ export async function pathWithoutOwn(env: NodeJS.ProcessEnv): Promise<string> {
   return [...kept, ...(hasNode ? [] : [dirname(process.execPath)])].join(delimiter)
 }
 
-function pathOf(env: NodeJS.ProcessEnv): string[] {
+function searchPath(env: NodeJS.ProcessEnv): string[] {
   return (env['PATH'] ?? '').split(delimiter).filter(isAbsolute)
 }
 
