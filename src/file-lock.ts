@@ -39,7 +39,7 @@ export async function waitForFileLock(
 /** Returns 'replaced' when a holder removed the file between open and lock: other processes lock the next file. */
 function lockOnce(file: string): FileLock | 'replaced' | undefined {
   const exists = createIfMissing(file)
-  const identity = identityOf(file)
+  const identity = lockIdentity(file)
   if (exists && identity === undefined) return 'replaced'
   assertWritable(file)
   const connection = new DatabaseSync(file, { open: false, timeout: 0 })
@@ -51,10 +51,10 @@ function lockOnce(file: string): FileLock | 'replaced' | undefined {
     close()
     if (isBusy(error)) return undefined
     // SQLite reports an I/O error when the file was removed.
-    if (identity !== undefined && identityOf(file) !== identity) return 'replaced'
+    if (identity !== undefined && lockIdentity(file) !== identity) return 'replaced'
     throw error
   }
-  if (identity === undefined || identityOf(file) !== identity) {
+  if (identity === undefined || lockIdentity(file) !== identity) {
     close()
     return 'replaced'
   }
@@ -78,7 +78,7 @@ function createIfMissing(file: string): boolean {
 }
 
 /** Includes the creation time, since inode numbers are reused. */
-function identityOf(file: string): string | undefined {
+function lockIdentity(file: string): string | undefined {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}:${found.birthtimeNs}`
 }

@@ -8,11 +8,11 @@ export const relativePath = nonEmptyText.refine(
   { error: 'must be a path relative to the folder, such as src/a.js' },
 )
 
-export const regexText = nonEmptyText.refine(isPattern, { error: 'must be a regular expression' })
+export const regexText = nonEmptyText.refine(isRegExp, { error: 'must be a regular expression' })
 
 export const countField = z.int('must be a whole number').min(0, 'must be 0 or more')
 
-function isPattern(text: string): boolean {
+function isRegExp(text: string): boolean {
   try {
     new RegExp(text)
     return true

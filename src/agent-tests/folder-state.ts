@@ -16,7 +16,7 @@ export function folderState(folder: string): FolderState {
     for (const entry of entriesOf(next)) {
       const path = join(next, entry.name)
       if (entry.isDirectory()) waiting.push(path)
-      else state.set(relative(folder, path).replaceAll(sep, '/'), contentOf(path, entry))
+      else state.set(relative(folder, path).replaceAll(sep, '/'), fingerprint(path, entry))
     }
   return state
 }
@@ -52,7 +52,7 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-function contentOf(path: string, entry: Dirent): string {
+function fingerprint(path: string, entry: Dirent): string {
   try {
     if (entry.isSymbolicLink()) return `link to ${readlinkSync(path)}`
     if (!entry.isFile()) return 'not a file'

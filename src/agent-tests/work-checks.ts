@@ -9,11 +9,11 @@ export const workChecks: Record<string, CheckReader> = {
   command: checkOf(
     z.strictObject({ command: nonEmptyText, exit: countField.default(0), contains: nonEmptyText.optional() }),
     ({ command, exit, contains }) =>
-      `\`${command}\` exits with ${exit}${contains === undefined ? '' : ` and says "${oneLine(contains)}"`}`,
+      `\`${command}\` exits with ${exit}${contains === undefined ? '' : ` and says "${joinLines(contains)}"`}`,
     async ({ command, exit, contains = '' }, { run }) => {
       const end = await run(command)
       if ('obstacle' in end) return { ok: false, saw: `no command can be run here: ${end.obstacle}` }
-      const lastOutput = oneLine(end.output.slice(-lastOutputLength))
+      const lastOutput = joinLines(end.output.slice(-lastOutputLength))
       const ok = end.code === exit && end.output.includes(contains)
       return { ok, saw: `${end.code ?? 'a signal'}${ok || lastOutput === '' ? '' : `, and at the end: ${lastOutput}`}` }
     },
@@ -43,7 +43,7 @@ export const workChecks: Record<string, CheckReader> = {
   ),
 }
 
-function oneLine(text: string): string {
+function joinLines(text: string): string {
   return text
     .trim()
     .split(/\s*\n\s*/)

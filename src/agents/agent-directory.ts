@@ -67,7 +67,7 @@ export function watchedDirectory(directory: AgentDirectory, known: KnownNames, c
     }
     files = now
     const agents = Array.from(now.values(), ({ agent }) => agent)
-    if (!isSame(last, agents, walked.diagnostics)) last = { agents, diagnostics: walked.diagnostics }
+    if (!isSameScan(last, agents, walked.diagnostics)) last = { agents, diagnostics: walked.diagnostics }
     return last
   }
   const isUnchangedFile = (path: string, { stamp, isSettled }: CachedFile) => {
@@ -133,7 +133,7 @@ function withLastGood(good: Agent, broken: Agent): Agent {
 
 const brokenNow = 'the file is broken now: its last good version is used until you fix it'
 
-function isSame(last: AgentScan, agents: readonly Agent[], diagnostics: readonly AgentDiagnostic[]): boolean {
+function isSameScan(last: AgentScan, agents: readonly Agent[], diagnostics: readonly AgentDiagnostic[]): boolean {
   return (
     last.agents.length === agents.length &&
     last.agents.every((agent, at) => agent === agents[at]) &&

@@ -49,7 +49,7 @@ function unusable(message: string, remedy: string, line = 1): ParsedFrontmatter 
 }
 
 function fieldsOf(head: readonly string[], firstLine: number): Omit<ParsedFrontmatter, 'body'> {
-  const strict = parseFields(head.join('\n'))
+  const strict = parseYamlFields(head.join('\n'))
   if (strict.kind === 'refused') {
     const refusal = errorFinding('the frontmatter expands aliases (*name) or nests without end', 'write it out')
     return { fields: new Map(), lines: new Map(), findings: [{ ...refusal, line: firstLine }] }
@@ -62,7 +62,7 @@ function fieldsOf(head: readonly string[], firstLine: number): Omit<ParsedFrontm
     return { fields: strict.fields, lines, findings }
   }
   return repairFields(head, firstLine, (text) => {
-    const parsed = parseFields(text)
+    const parsed = parseYamlFields(text)
     return parsed.kind === 'fields' ? { fields: parsed.fields } : { why: parsed.kind === 'wrong' ? parsed.code : '' }
   })
 }
@@ -74,7 +74,7 @@ type Parsed =
   /** Refused as an attack: too deep, or too many aliases. */
   | { kind: 'refused' }
 
-function parseFields(text: string): Parsed {
+function parseYamlFields(text: string): Parsed {
   if (isDeep(text)) return { kind: 'refused' }
   try {
     const counter = new LineCounter()

@@ -36,7 +36,7 @@ const ownFields = ['name', 'description', 'triggers', 'model', ...toolFields]
 /** Reads an agent from an untrusted file. Must not throw: every problem is a diagnostic. */
 export function readAgent(bytes: Uint8Array, file: AgentFile, known: KnownNames = {}): Agent {
   const text = decode(bytes)
-  if (typeof text !== 'string') return brokenAgent(file, text, hashOf(bytes))
+  if (typeof text !== 'string') return brokenAgent(file, text, hash('sha256', bytes))
   const head = readFrontmatter(text)
   const { fields, lines, body } = head
   const format = file.format ?? formatOf(file.path, fields)
@@ -70,8 +70,8 @@ export function readAgent(bytes: Uint8Array, file: AgentFile, known: KnownNames 
     path: file.path,
     format,
     source: file.source,
-    hash: hashOf(bytes),
-    status: statusOf(findings),
+    hash: hash('sha256', bytes),
+    status: agentStatus(findings),
     promptTokens: Math.ceil(Buffer.byteLength(body) / bytesPerToken),
     diagnostics: findings.sort(bySeverity).map((finding) => ({ ...finding, path: file.path })),
     extra: extraIn(fields, description.text),
@@ -82,7 +82,7 @@ export function readAgent(bytes: Uint8Array, file: AgentFile, known: KnownNames 
 function extraIn(fields: ReadonlyMap<string, unknown>, description: string): Record<string, unknown> {
   const others = [...fields].filter(([field]) => !ownFields.includes(field))
   const whole = plainText(fields.get('description'))
-  const isShortened = whole !== undefined && oneLine(whole) !== description
+  const isShortened = whole !== undefined && collapseSpaces(whole) !== description
   return Object.fromEntries(isShortened ? [...others, ['description', whole]] : others)
 }
 
@@ -103,7 +103,7 @@ export function brokenAgent({ path, source, format = 'heddle' }: AgentFile, find
   }
 }
 
-function statusOf(findings: readonly Finding[]): AgentStatus {
+function agentStatus(findings: readonly Finding[]): AgentStatus {
   if (findings.some(({ level }) => level === 'error')) return 'broken'
   return findings.some(({ level }) => level === 'warning') ? 'degraded' : 'ready'
 }
@@ -125,10 +125,6 @@ function decode(bytes: Uint8Array): string | Finding {
   } catch {
     return notText
   }
-}
-
-function hashOf(bytes: Uint8Array): string {
-  return hash('sha256', bytes)
 }
 
 /** Default agent name from a file's path. */
@@ -174,7 +170,7 @@ const noTriggers = noteFinding(
 
 function descriptionIn({ fields, lines, body }: ParsedFrontmatter): { text: string; findings: Finding[] } {
   const line = lines.get('description')
-  const written = oneLine(withoutExamples(plainText(fields.get('description')) ?? ''))
+  const written = collapseSpaces(withoutExamples(plainText(fields.get('description')) ?? ''))
   if (written !== '') return { text: written, findings: [] }
   const remedy = 'add description: and one sentence that says what it does and when to use it'
   const severity = body.trim() === '' ? errorFinding : warningFinding
@@ -245,7 +241,7 @@ function withoutExamples(text: string): string {
   return text.replaceAll('\\n', ' ').replace(/\s*(?:\bExamples?\s*(?:usage)?\s*:?)?\s*<example>[\s\S]*$/i, '')
 }
 
-function oneLine(text: string): string {
+function collapseSpaces(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }
 

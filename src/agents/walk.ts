@@ -176,14 +176,14 @@ function listFolder(
     if (stats === undefined) return undefined
     const { text: stamp, isSettled } = stampOf(stats, clock)
     if (before?.isSettled && before.stamp === stamp) return before
-    return { stamp, isSettled, ...contentOf(path, root) }
+    return { stamp, isSettled, ...readFolder(path, root) }
   } catch (thrown) {
     const findings = [{ ...unreadableFinding(thrown), level: 'warning' as const, path }]
     return { stamp: '', isSettled: false, pages: [], folders: [], hidden: [], findings }
   }
 }
 
-function contentOf(path: string, root: string): Omit<FolderListing, 'stamp' | 'isSettled'> {
+function readFolder(path: string, root: string): Omit<FolderListing, 'stamp' | 'isSettled'> {
   const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
   const skill = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => skillFile.test(name))
   const found: Omit<FolderListing, 'stamp' | 'isSettled'> = { pages: [], folders: [], hidden: [], findings: [] }

@@ -60,7 +60,7 @@ export async function runAgentTest(test: AgentTest): Promise<AgentTestResult> {
   const scratch = makeScratch(fixture)
   try {
     const before = folderState(scratch.folder)
-    const { answered, usage, ...left } = await ask(test, scratch)
+    const { answered, usage, ...left } = await runAgent(test, scratch)
     const took = clock.monotonic() - since
     const evidence: Evidence = {
       ...left,
@@ -92,7 +92,7 @@ export async function runAgentTest(test: AgentTest): Promise<AgentTestResult> {
 type Left = Pick<Evidence, 'state' | 'why' | 'calls' | 'plans'>
 
 /** One run of the agent in a heddle of its own. */
-async function ask(test: AgentTest, { home, folder }: Scratch) {
+async function runAgent(test: AgentTest, { home, folder }: Scratch) {
   const { agent, fixture, model, config, env, clock, stopped } = test
   await ensureHome(home)
   const copy = installAgent(home, agent.path, readFileSync(agent.path), agent.name)

@@ -56,7 +56,7 @@ export class EventAudience {
     if (unknown.length > 0) {
       const found = this.#store.read((rows) => sessionOwners(rows, unknown))
       for (const id of unknown)
-        remember(
+        cacheAnswer(
           this.#sessions,
           id,
           found.then((owners) => owners.get(id)),
@@ -68,7 +68,7 @@ export class EventAudience {
   #sessionOf(runId: string): Promise<string | undefined> {
     const known = this.#runs.get(runId)
     if (known) return known
-    return remember(
+    return cacheAnswer(
       this.#runs,
       runId,
       this.#store.read((rows) => sessionOfRun(rows, runId)),
@@ -88,7 +88,7 @@ function sessionOf({ payload }: Event): string | undefined {
 }
 
 /** Keeps an answer that there is; what failed or was not there yet is asked again. */
-function remember<T>(known: Map<string, Promise<T | undefined>>, id: string, answer: Promise<T | undefined>) {
+function cacheAnswer<T>(known: Map<string, Promise<T | undefined>>, id: string, answer: Promise<T | undefined>) {
   known.set(id, answer)
   const forget = () => void (known.get(id) === answer && known.delete(id))
   answer.then((found) => found === undefined && forget(), forget)

@@ -18,7 +18,7 @@ const defaultWindow = 32_768
 const defaultIdle: Millis = 120_000
 const defaultTotal: Millis = 600_000
 
-const providers = { anthropic, openai: openAi, google, 'openai-compatible': openAiCompatible }
+const providerClients = { anthropic, openai: openAi, google, 'openai-compatible': openAiCompatible }
 
 /** Source of a figure: the configuration, our table, a local server, or a cautious assumption. */
 export type Origin = 'yours' | 'listed' | 'free' | 'assumed'
@@ -75,7 +75,7 @@ export function makeModel(name: string, named: NamedModel, clock: Clock): Model 
     idleTimeout: millis(named.timeout?.idle) ?? defaultIdle,
     totalTimeout: millis(named.timeout?.total) ?? defaultTotal,
   }
-  return providers[named.provider](settings, clock)
+  return providerClients[named.provider](settings, clock)
 }
 
 /** The configured embedder. Without its key everything else works. */

@@ -28,14 +28,14 @@ export class ProcessSignals extends EventEmitter {
       const count: SignalCount = { system: 0, launcher: 0, counted: 0, at: Number.NEGATIVE_INFINITY }
       counts.set(signal, count)
       source.on(signal, (from: unknown) => {
-        if (isNew(count, from === 'launcher' ? 'launcher' : 'system', monotonic())) this.emit(signal)
+        if (countSignal(count, from === 'launcher' ? 'launcher' : 'system', monotonic())) this.emit(signal)
       })
     })
   }
 }
 
 /** Counts one signal, and returns whether it is a new one. */
-function isNew(count: SignalCount, from: 'system' | 'launcher', now: Millis): boolean {
+function countSignal(count: SignalCount, from: 'system' | 'launcher', now: Millis): boolean {
   count[from] += 1
   if (count[from] <= count.counted) return false
   count.counted = count[from]

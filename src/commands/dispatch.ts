@@ -52,7 +52,7 @@ function parseCommand(line: string): ParsedCommand {
   const base = byName.get(typed)
   const name = base?.name ?? typed
   const group = registry.filter((each) => each.name.startsWith(`${name} `))
-  if (!base && group.length === 0) throw unknownCommand(first)
+  if (!base && group.length === 0) throw unknownChatCommand(first)
   const [word = ''] = /^\S*/.exec(rest) ?? []
   const below = group.find((each) => each.name === `${name} ${word.toLowerCase()}`)
   // The commands of a group take no other words than the names of the group.
@@ -74,7 +74,7 @@ function assertVisible(line: string, command: ChatCommand): void {
   throw new UsageError(`/${command.name} cannot have ${shown} in it`, formatUsage(command), 'bad_command')
 }
 
-function unknownCommand(name: string): UsageError {
+function unknownChatCommand(name: string): UsageError {
   const close = nearest(name, byName.keys())
   const meant = close === undefined ? undefined : byName.get(close)
   return new UsageError(

@@ -30,9 +30,9 @@ export const profileCommands = [
       const facts = factsBlock({
         profile: id,
         model: [model.provider, model.model].filter(Boolean).join(' ') || 'default',
-        models: namesIn(profile.allowedModels),
-        skills: namesIn(profile.allowedSkills),
-        'mcp servers': namesIn(profile.allowedMcpServers),
+        models: listNames(profile.allowedModels),
+        skills: listNames(profile.allowedSkills),
+        'mcp servers': listNames(profile.allowedMcpServers),
         window: profile.contextWindow === undefined ? undefined : `${profile.contextWindow} tokens`,
         timeout: limits.timeoutSeconds === undefined ? undefined : `${limits.timeoutSeconds} s`,
         reply: limits.maxTokens === undefined ? undefined : `${limits.maxTokens} tokens`,
@@ -62,6 +62,6 @@ export function describeLimits({ model, allowedModels, allowedSkills, contextWin
   return words.join(', ') || 'limits nothing'
 }
 
-function namesIn(list: readonly string[] | undefined): string | undefined {
+function listNames(list: readonly string[] | undefined): string | undefined {
   return list && (list.join(', ') || 'none')
 }

@@ -19,7 +19,7 @@ export interface InterpolatedConfig {
   problems: { path: ConfigPath; message: string; remedy: string }[]
 }
 
-const reference = /(\$?)\$\{([^{}]*)\}/g
+const placeholder = /(\$?)\$\{([^{}]*)\}/g
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 const secretName = /^secret:[A-Za-z][A-Za-z0-9_-]*$/
 
@@ -49,7 +49,7 @@ function walk(value: unknown, path: ConfigPath, env: Env, result: InterpolatedCo
 function replace(text: string, path: ConfigPath, env: Env, result: InterpolatedConfig): string {
   const missing: string[] = []
   const problem = (message: string, remedy: string) => result.problems.push({ path, message, remedy })
-  const replaced = text.replaceAll(reference, (whole, doubled: string, name: string) => {
+  const replaced = text.replaceAll(placeholder, (whole, doubled: string, name: string) => {
     if (doubled) return whole.slice(1)
     if (name.startsWith('secret:')) {
       if (!secretName.test(name)) {
@@ -76,7 +76,7 @@ function replace(text: string, path: ConfigPath, env: Env, result: InterpolatedC
     if (!found) missing.push(name)
     return found || whole
   })
-  if (/\$\{/.test(text.replaceAll(reference, '')))
+  if (/\$\{/.test(text.replaceAll(placeholder, '')))
     problem('opens a reference with `${` and does not close it', 'close it, or write `$${` for a plain `${`')
   result.written.set(formatPath(path), text)
   if (missing.length === 0) return replaced

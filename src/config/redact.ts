@@ -2,7 +2,7 @@
 export const redactedMark = '[redacted]'
 
 /** References such as `${NAME}` are masked while the patterns run: they reveal no secret and stay readable. */
-const reference = /\$\{(?:secret:[A-Za-z][\w-]*|[A-Za-z_]\w*)\}/g
+const placeholder = /\$\{(?:secret:[A-Za-z][\w-]*|[A-Za-z_]\w*)\}/g
 const marked = /\ufdd0(\d+)\ufdd1/g
 
 const secretName =
@@ -29,7 +29,7 @@ export function isSecretName(name: string): boolean {
 /** Redacts everything that looks like a key, password or token; in doubt it redacts. */
 export function redact(text: string): string {
   const references: string[] = []
-  let shown = text.replaceAll(reference, (found) =>
+  let shown = text.replaceAll(placeholder, (found) =>
     // The user may have put the key itself into the braces.
     hasKnownKey(found) ? found : `\ufdd0${references.push(found) - 1}\ufdd1`,
   )
@@ -60,7 +60,7 @@ export function redactTree(value: unknown, hide: (text: string) => string, name 
 
 /** Redacts a value that is a secret as a whole, unless it consists of references. */
 export function redactWhole(value: string): string {
-  return value.replaceAll(reference, '').trim() === '' && !hasKnownKey(value) ? value : redactedMark
+  return value.replaceAll(placeholder, '').trim() === '' && !hasKnownKey(value) ? value : redactedMark
 }
 
 function hasKnownKey(text: string): boolean {

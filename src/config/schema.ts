@@ -21,11 +21,11 @@ const maxIdleSeconds = 300
 // By zod/mini: every command loads this, and schemas with methods take three times as long to make and to run once.
 // Each error completes a sentence that begins with the path: "`agents.maxConcurrent` at line 4 must be …".
 const text = (must = 'must be text') => z.string({ error: must }).check(z.minLength(1, { error: must }))
-const flag = () => z.boolean({ error: 'must be true or false' })
+const yesOrNo = () => z.boolean({ error: 'must be true or false' })
 const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` })
 
-function count(min: number, max = Number.MAX_SAFE_INTEGER) {
+function integerBetween(min: number, max = Number.MAX_SAFE_INTEGER) {
   const end = max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`
   const error = `must be a whole number of at least ${min}${end}`
   return z.int({ error }).check(z.minimum(min, { error }), z.maximum(max, { error }))
@@ -41,7 +41,7 @@ function matching(pattern: RegExp, must: string) {
 }
 
 const names = (of: string) => z.array(text(), { error: `must be a list of ${of}, such as [one, two]` })
-const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be an absolute path that starts with / or ~/')
+const absolutePath = () => matching(/^(?:\/|~$|~\/)/, 'must be an absolute path that starts with / or ~/')
 const address = () => matching(/^https?:\/\/[^\s/]+/, 'must be an address that starts with http:// or https://')
 const apiKey = () => text('must be text, best a reference to an environment variable')
 const originRule = 'must be an address without a path, such as http://127.0.0.1:8080'
@@ -85,7 +85,7 @@ const model = z.strictObject(
     model: text(),
     apiKey: z.exactOptional(apiKey()),
     baseURL: z.exactOptional(address()),
-    contextWindow: z.exactOptional(count(1)),
+    contextWindow: z.exactOptional(integerBetween(1)),
     price: z.exactOptional(
       z.strictObject(
         {
@@ -98,10 +98,10 @@ const model = z.strictObject(
       ),
     ),
     thinking: z.exactOptional(choice(thinkingLevels)),
-    sees: z.exactOptional(flag()),
+    sees: z.exactOptional(yesOrNo()),
     timeout: z.exactOptional(
       z.strictObject(
-        { idle: z.exactOptional(count(1, maxIdleSeconds)), total: z.exactOptional(count(1)) },
+        { idle: z.exactOptional(integerBetween(1, maxIdleSeconds)), total: z.exactOptional(integerBetween(1)) },
         sectionRule,
       ),
     ),
@@ -142,8 +142,8 @@ export const configSchema = z.strictObject(
       routing: z._default(choice(routings), 'model'),
     }),
     agents: section({
-      maxConcurrent: z._default(count(1), 3),
-      defaultTimeout: z._default(count(1), 300),
+      maxConcurrent: z._default(integerBetween(1), 3),
+      defaultTimeout: z._default(integerBetween(1), 300),
       defaults: section({
         subagents: section({
           allowAgents: z.exactOptional(names('agents')),
@@ -151,47 +151,50 @@ export const configSchema = z.strictObject(
         }),
       }),
     }),
-    engine: section({ maxRunning: z._default(count(1), 16), leaseSeconds: z._default(count(1), 10) }),
+    engine: section({ maxRunning: z._default(integerBetween(1), 16), leaseSeconds: z._default(integerBetween(1), 10) }),
     scheduling: z._default(choice(schedulings), 'auto'),
     plans: z._default(choice(planGates), 'ask'),
     memory: section({
-      recall: z._default(flag(), true),
-      most: z._default(count(100), 100_000),
-      files: z._default(flag(), true),
-      narratives: z._default(flag(), true),
+      recall: z._default(yesOrNo(), true),
+      most: z._default(integerBetween(100), 100_000),
+      files: z._default(yesOrNo(), true),
+      narratives: z._default(yesOrNo(), true),
       narrator: z.exactOptional(text('must be the name of a model')),
       embedder: z.exactOptional(embedder),
     }),
     budgets: section({
       perRequest: section({
         usd: z._default(amount(), 5),
-        tokens: z._default(count(1), 2_000_000),
-        steps: z._default(count(1), 200),
+        tokens: z._default(integerBetween(1), 2_000_000),
+        steps: z._default(integerBetween(1), 200),
       }),
       perDay: section({ usd: z._default(amount(), 20) }),
     }),
-    workspace: z._default(folder(), '~/heddle-workspace'),
-    skills: z._default(z.array(folder(), { error: 'must be a list of folders, such as [~/my-agents]' }), () => []),
+    workspace: z._default(absolutePath(), '~/heddle-workspace'),
+    skills: z._default(
+      z.array(absolutePath(), { error: 'must be a list of folders, such as [~/my-agents]' }),
+      () => [],
+    ),
     tools: section({
       allow: z.exactOptional(names('tools')),
       deny: z._default(names('tools'), () => []),
       ask: z.exactOptional(names('tools')),
       exec: section({
         sandbox: z._default(choice(sandboxes), 'on'),
-        network: z._default(flag(), false),
-        timeoutSeconds: z._default(count(1), 120),
-        maxTimeoutSeconds: z._default(count(1), 600),
-        memoryMB: z._default(count(64), 4096),
-        processes: z._default(count(8), 512),
+        network: z._default(yesOrNo(), false),
+        timeoutSeconds: z._default(integerBetween(1), 120),
+        maxTimeoutSeconds: z._default(integerBetween(1), 600),
+        memoryMB: z._default(integerBetween(64), 4096),
+        processes: z._default(integerBetween(8), 512),
         credentials: z._default(credentialNames(), () => []),
       }),
       fetch: section({ allow: z._default(origins(), () => []) }),
       subagents: section({
-        maxSpawnDepth: z._default(count(0), 1),
-        maxChildrenPerAgent: z._default(count(1), 5),
-        maxPerTurn: z._default(count(1), 12),
-        maxConcurrent: z._default(count(1), 8),
-        archiveAfterMinutes: z._default(count(0), 60),
+        maxSpawnDepth: z._default(integerBetween(0), 1),
+        maxChildrenPerAgent: z._default(integerBetween(1), 5),
+        maxPerTurn: z._default(integerBetween(1), 12),
+        maxConcurrent: z._default(integerBetween(1), 8),
+        archiveAfterMinutes: z._default(integerBetween(0), 60),
         allowAgents: z.exactOptional(names('agents')),
         model: z.exactOptional(text('must be the name of a model')),
         thinking: z.exactOptional(choice(thinkingLevels)),
@@ -201,23 +204,23 @@ export const configSchema = z.strictObject(
     }),
     cron: section({
       timezone: z.exactOptional(z.string({ error: zoneRule }).check(z.refine(isTimezone, { error: zoneRule }))),
-      maxConcurrent: z._default(count(1), 4),
+      maxConcurrent: z._default(integerBetween(1), 4),
     }),
     webhooks: orEmpty(z.record(modelName, webhook, sectionRule)),
     http: section({
-      enabled: z._default(flag(), true),
+      enabled: z._default(yesOrNo(), true),
       bind: z._default(
         matching(/^[A-Za-z0-9.:-]+$/, 'must be an address of this machine, such as 127.0.0.1'),
         '127.0.0.1',
       ),
-      port: z.exactOptional(count(0, 65_535)),
+      port: z.exactOptional(integerBetween(0, 65_535)),
       hosts: z._default(z.array(matching(hostName, hostRule), { error: hostRule }), () => []),
-      tls: z.exactOptional(z.strictObject({ cert: folder(), key: folder() }, sectionRule)),
-      allowPlain: z._default(flag(), false),
-      requestsPerSecond: z._default(count(1), 200),
-      failuresPerMinute: z._default(count(1), 20),
+      tls: z.exactOptional(z.strictObject({ cert: absolutePath(), key: absolutePath() }, sectionRule)),
+      allowPlain: z._default(yesOrNo(), false),
+      requestsPerSecond: z._default(integerBetween(1), 200),
+      failuresPerMinute: z._default(integerBetween(1), 20),
     }),
-    retention: section({ eventDays: z._default(count(1), 30) }),
+    retention: section({ eventDays: z._default(integerBetween(1), 30) }),
     notify: section({ command: z.exactOptional(text('must be the path of a program')) }),
   },
   sectionRule,

@@ -31,7 +31,7 @@ export async function sendRequest(address: Address, sending: DaemonRequest): Pro
   const text = body === undefined ? undefined : JSON.stringify(body)
   return new Promise((resolve, reject) => {
     const sent = request({
-      ...target(address),
+      ...connectOptions(address),
       method: verb,
       path,
       agent: false,
@@ -47,20 +47,20 @@ export async function sendRequest(address: Address, sending: DaemonRequest): Pro
       if ((response.statusCode ?? 500) < 400) return resolve(response)
       readJson<Refusal>(response).then((refusal) => reject(errorFrom(refusal, response.statusCode)), reject)
     })
-    if (lines) sendLines(sent, lines).catch(reject)
+    if (lines) writeLines(sent, lines).catch(reject)
     else sent.end(text)
   })
 }
 
 /** Where Node connects to. */
-function target(address: Address) {
+function connectOptions(address: Address) {
   if ('socket' in address) return { socketPath: address.socket }
   const { hostname, port, protocol } = new URL(address.url)
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port || (protocol === 'https:' ? 443 : 80) }
 }
 
 /** Writes lines until the server answers; throws what their source throws. */
-async function sendLines(sent: ClientRequest, lines: AsyncIterable<string>): Promise<void> {
+async function writeLines(sent: ClientRequest, lines: AsyncIterable<string>): Promise<void> {
   let isAnswered = false
   const moved = () =>
     new Promise<void>((resolve) => {

@@ -47,15 +47,15 @@ export function routes(context: RouteContext): Hono<HttpEnv> {
   http.notFound((c) => refuse(c, noRoute(c), context.onError))
   http.get(ownRoutes.health, (c) => sendJson(c, context.health))
   http.get(ownRoutes.openapi, (c) => sendJson(c, openapi(context.health.version)))
-  http.get(ownRoutes.events, (c) => follow(c, context))
+  http.get(ownRoutes.events, (c) => streamEvents(c, context))
   // Fixed paths first: `/v1/memories/search` is not the memory "search".
   const byForm = allRoutes.toSorted((a, b) => Number(a.route.idForm !== null) - Number(b.route.idForm !== null))
-  for (const { route } of byForm) http.on(route.verb, route.path, (c) => answer(c, route, context))
+  for (const { route } of byForm) http.on(route.verb, route.path, (c) => answerRequest(c, route, context))
   return http
 }
 
 /** Answers one request. No byte of a body is read before it is known who asks. */
-async function answer(c: HttpContext, route: Route, context: RouteContext): Promise<Response> {
+async function answerRequest(c: HttpContext, route: Route, context: RouteContext): Promise<Response> {
   const sender = await caller(c, context)
   const { lost, end } = context.rights.begin(sender)
   try {
@@ -109,7 +109,7 @@ interface RequestSender extends Sender {
   app: App
 }
 
-async function follow(c: HttpContext, context: RouteContext): Promise<Response> {
+async function streamEvents(c: HttpContext, context: RouteContext): Promise<Response> {
   const { followers } = context
   const sender = await caller(c, context)
   const { app, principal } = sender

@@ -8,11 +8,11 @@ import { allRoutes } from './routes/table.ts'
 type Schema = Record<string, unknown>
 
 /** Schemas of what the methods of App answer, made from their types; those without one answer with nothing or a stream. */
-const answers = new Map<string, Schema>(Object.entries(answerSchemas.answers))
+const schemasByMethod = new Map<string, Schema>(Object.entries(answerSchemas.answers))
 
 /** The OpenAPI document of all routes. */
 export function openapi(version: string): object {
-  const paths = new Map<string, Record<string, object>>(Object.entries(ownPaths(answers)))
+  const paths = new Map<string, Record<string, object>>(Object.entries(ownPaths(schemasByMethod)))
   for (const { method, route } of allRoutes) {
     const path = route.path.replace(':id', '{id}')
     paths.set(path, { ...paths.get(path), [route.verb.toLowerCase()]: operationOf(method, route) })
@@ -98,7 +98,7 @@ function responses(method: string, { verb, status, answer, newest }: Route): obj
     [status]: {
       description: 'Done.',
       ...(newest && { headers: etag }),
-      content: contentOf(answer, answers.get(method)),
+      content: mediaTypes(answer, schemasByMethod.get(method)),
     },
     ...(newest && !isChange && { 304: { description: 'It is still at the version of If-None-Match.' } }),
     ...(newest && isChange && { 409: stale('expectedVersion'), 412: stale('If-Match') }),
@@ -112,7 +112,7 @@ function stale(named: string): object {
   return { description: `It is at another version than ${named} says.`, content: { 'application/json': { schema } } }
 }
 
-function contentOf(answer: AnswerForm, of: Schema | undefined): object {
+function mediaTypes(answer: AnswerForm, of: Schema | undefined): object {
   if (answer === 'lines' || answer === 'pieces') return { 'application/x-ndjson': {} }
   return { 'application/json': { schema: wireSchema(answer, of) } }
 }

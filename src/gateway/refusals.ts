@@ -17,7 +17,7 @@ export function refusalAnswer(
   onError: (error: unknown) => void,
 ): { status: RefusalStatus; body: Refusal } {
   if (!(error instanceof HeddleError)) onError(error)
-  const status = statusOf(error)
+  const status = httpStatus(error)
   return { status, body: withMisuse(refusalOf(error), error, status) }
 }
 
@@ -46,7 +46,7 @@ const statusByCode = new Map<string, RefusalStatus>([
   ['key_reused', 409],
 ])
 
-function statusOf(error: unknown): RefusalStatus {
+function httpStatus(error: unknown): RefusalStatus {
   if (!(error instanceof HeddleError)) return 500
   const known = statusByCode.get(error.code)
   if (known) return known

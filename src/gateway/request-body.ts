@@ -27,13 +27,13 @@ export type HttpContext = Context<HttpEnv>
 export async function jsonBody(c: HttpContext, clock: Clock, limits = bodyLimits): Promise<unknown> {
   if (!/^application\/json(;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new UsageError('the body is not JSON', 'send it with content-type: application/json', 'bad_request')
-  if (Number(c.req.header('content-length') ?? 0) > limits.bytes) throw tooLarge(limits.bytes)
+  if (Number(c.req.header('content-length') ?? 0) > limits.bytes) throw bodyTooLarge(limits.bytes)
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of piecesOf(c, clock, { isWhole: true, timeout: limits.timeout })) {
     bytes += piece.length
     // The server discards the rest.
-    if (bytes > limits.bytes) throw tooLarge(limits.bytes)
+    if (bytes > limits.bytes) throw bodyTooLarge(limits.bytes)
     pieces.push(piece)
   }
   try {
@@ -63,7 +63,7 @@ export async function* lineBody(c: HttpContext, clock: Clock, isExpected: boolea
     }
     parts.push(piece.subarray(from))
     bytes += piece.length - from
-    if (bytes > maxLineBytes) throw tooLarge(maxLineBytes)
+    if (bytes > maxLineBytes) throw bodyTooLarge(maxLineBytes)
   }
   if (bytes > 0) yield line()
 }
@@ -106,7 +106,7 @@ function clientGone(cause: unknown): HeddleError {
   })
 }
 
-function tooLarge(bytes: number): UsageError {
+function bodyTooLarge(bytes: number): UsageError {
   const size = bytes < 1024 * 1024 ? `${bytes / 1024} kB` : `${bytes / 1024 / 1024} MB`
   return new UsageError(
     `the body is larger than ${size}`,

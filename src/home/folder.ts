@@ -19,9 +19,9 @@ export interface OwnFolders {
  * each folder has one name.
  */
 export async function folderFor(cwd: string, places: OwnFolders & { workspace: string }): Promise<string> {
-  const folder = realPath(cwd)
+  const folder = resolveExisting(cwd)
   if (whyNotToWorkIn(folder, places) === undefined) return folder
-  const [workspace, home] = [realPath(places.workspace), realPath(places.home)]
+  const [workspace, home] = [resolveExisting(places.workspace), resolveExisting(places.home)]
   // Agents write in the workspace: it must not hold the configuration that limits them.
   if (isWithin(workspace, home) || isWithin(home, workspace)) {
     const message = `the workspace ${places.workspace} and the home ${places.home} lie inside each other`
@@ -39,7 +39,7 @@ export async function folderFor(cwd: string, places: OwnFolders & { workspace: s
  * is done in the working directory.
  */
 export function enterWorkspace(cwd: string, folder: string, own: OwnFolders): string | undefined {
-  const why = whyNotToWorkIn(realPath(cwd), own)
+  const why = whyNotToWorkIn(resolveExisting(cwd), own)
   if (why === undefined) return undefined
   try {
     mkdirSync(folder, { recursive: true })
@@ -58,7 +58,7 @@ export function folderToWorkIn(path: string, own: OwnFolders): string {
   // `/proc/self/cwd` is a different folder for each process.
   if (isKernelPath(resolve(path))) throw unfit(path, `is ${systemFolder}`)
   const folder = resolveFolder(path)
-  if (kindOf(folder) === 'file') throw unfit(path, 'is a file')
+  if (entryKind(folder) === 'file') throw unfit(path, 'is a file')
   const why = whyNotToWorkIn(folder, own)
   if (why !== undefined) throw unfit(path, `is ${why}`)
   return folder
@@ -68,7 +68,7 @@ export function folderToWorkIn(path: string, own: OwnFolders): string {
 export function realFolder(path: string): string {
   if (!isAbsolute(path) || !isStorable(path)) return path
   try {
-    return realPath(path)
+    return resolveExisting(path)
   } catch {
     return path
   }
@@ -76,13 +76,13 @@ export function realFolder(path: string): string {
 
 function resolveFolder(path: string): string {
   try {
-    return realPath(path)
+    return resolveExisting(path)
   } catch (error) {
     throw unfit(path, `cannot be reached (${(error as NodeJS.ErrnoException).code})`)
   }
 }
 
-function kindOf(path: string): 'folder' | 'file' | undefined {
+function entryKind(path: string): 'folder' | 'file' | undefined {
   try {
     const found = statSync(path, { throwIfNoEntry: false })
     return found && (found.isDirectory() ? 'folder' : 'file')
@@ -95,10 +95,10 @@ function kindOf(path: string): 'folder' | 'file' | undefined {
 function whyNotToWorkIn(folder: string, own: OwnFolders): string | undefined {
   if (folder === '/') return 'the root folder'
   if (isKernelPath(folder)) return systemFolder
-  const userHome = realPath(own.userHome)
+  const userHome = resolveExisting(own.userHome)
   if (folder === userHome) return 'your home folder'
   if (isWithin(userHome, folder)) return 'a folder that holds your home folder'
-  return isWithin(folder, realPath(own.home)) ? 'a part of the home of heddle' : undefined
+  return isWithin(folder, resolveExisting(own.home)) ? 'a part of the home of heddle' : undefined
 }
 
 function unfit(path: string, why: string): UsageError {
@@ -111,7 +111,7 @@ function unfit(path: string, why: string): UsageError {
 
 // Synchronous, so that inputs keep the order in which they were typed.
 /** Real path of a folder that may not exist yet: links in the existing part are resolved. */
-function realPath(path: string): string {
+function resolveExisting(path: string): string {
   const whole = resolve(path)
   try {
     // A folder that is made later is no error: one that is made and thrown costs more than this look.
@@ -119,7 +119,7 @@ function realPath(path: string): string {
     return realpathSync.native(whole)
   } catch (error) {
     if (!isCode(error, 'ENOENT', 'EACCES') || whole === dirname(whole)) throw error
-    return join(realPath(dirname(whole)), basename(whole))
+    return join(resolveExisting(dirname(whole)), basename(whole))
   }
 }
 

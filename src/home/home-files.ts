@@ -42,7 +42,7 @@ export function homeFiles(home: string, id = ''): HomeFiles {
         if (!isNoteFile(root, whole)) return undefined
         // Must not follow a link or block on a pipe that replaced it meanwhile.
         handle = await open(whole, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-        return await contentOf(handle, path)
+        return await readWhole(handle, path)
       } catch (error) {
         return isCode(error, ...missingCodes) ? undefined : 'later'
       } finally {
@@ -54,7 +54,7 @@ export function homeFiles(home: string, id = ''): HomeFiles {
 
 const missingCodes = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENXIO', 'ENAMETOOLONG'] as const
 
-async function contentOf(handle: FileHandle, path: string): ReturnType<HomeFiles['read']> {
+async function readWhole(handle: FileHandle, path: string): ReturnType<HomeFiles['read']> {
   const before = await handle.stat()
   if (!before.isFile() || before.size > maxBytes) return undefined
   // One byte more, to detect that it has grown.

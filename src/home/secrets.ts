@@ -93,7 +93,7 @@ const minInside = 12
 export function secretMarker(folder: string): <T>(value: T) => T {
   let read: { at: number; marks: [value: RegExp, mark: string][] } = { at: -1, marks: [] }
   return (value) => {
-    const at = changeTime(folder)
+    const at = secretsChangedAt(folder)
     if (at !== read.at) read = { at, marks: at === 0 ? [] : marksOf(folder) }
     if (read.marks.length === 0) return value
     return changeTexts(value, (text) => read.marks.reduce((shown, [found, mark]) => shown.replace(found, mark), text))
@@ -101,7 +101,7 @@ export function secretMarker(folder: string): <T>(value: T) => T {
 }
 
 /** When a secret was last stored or removed; 0 if there is none. */
-function changeTime(folder: string): number {
+function secretsChangedAt(folder: string): number {
   return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 

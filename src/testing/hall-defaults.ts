@@ -6,22 +6,22 @@ const defaultTasks = 4
 
 /** Default behaviour of every model of the hall. `workers` are the models that the tasks are named after. */
 export function playDefault(request: HallRequest, workers: readonly string[]): ProviderAnswer {
-  if (request.part === 'coordinator') return coordinate(request)
+  if (request.part === 'coordinator') return playCoordinator(request)
   return request.part === 'planner' ? makePlan(request, workers) : work(request)
 }
 
 /** Delegates the planning of a job, starts the plan and reports its results. */
-function coordinate({ lastMessage, made }: HallRequest): ProviderAnswer {
+function playCoordinator({ lastMessage, made }: HallRequest): ProviderAnswer {
   const done = made.filter((call) => call.name !== 'wait' && !isUnreadable(call))
   if (done.length > 0) return { text: `I was told: ${done.map(({ answer }) => answer).join(' ')}` }
   const [, plan] = /\[plan:(\d+), \d+ tasks\]/.exec(lastMessage) ?? []
-  if (plan !== undefined) return delegate('The plan runs.', 'run_project', { project_id: Number(plan) })
+  if (plan !== undefined) return callAndWait('The plan runs.', 'run_project', { project_id: Number(plan) })
   if (isNews(lastMessage)) return { text: `I was told: ${lastMessage}` }
   if (!/\btasks\b/.test(lastMessage)) return { text: `You said: ${lastMessage}` }
-  return delegate('I have it planned.', 'spawn_agent', { task: lastMessage, skill: planner })
+  return callAndWait('I have it planned.', 'spawn_agent', { task: lastMessage, skill: planner })
 }
 
-function delegate(text: string, name: string, input: object): ProviderAnswer {
+function callAndWait(text: string, name: string, input: object): ProviderAnswer {
   return { text, calls: [{ name, input }, { name: 'wait' }] }
 }
 

@@ -42,7 +42,7 @@ export function readHallRequest({ messages, tools, maxTokens }: ProviderRequest,
     tools: names,
     agents: agentsIn(textOf(messages.filter(({ role }) => role === 'system'))),
     maxTokens: maxTokens ?? defaultTokens,
-    chance: (below) => hashOf(`${seed} ${task}`) % below,
+    chance: (below) => textHash(`${seed} ${task}`) % below,
   }
 }
 
@@ -79,7 +79,7 @@ function agentsIn(prompt: string): string[] {
 }
 
 /** FNV-1a. */
-function hashOf(text: string): number {
+function textHash(text: string): number {
   let hash = 0x811c9dc5
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
   return hash >>> 0

@@ -34,7 +34,7 @@ export function hallRule({ who, seed = 1 }: HallOptions = {}): (request: Provide
   return (request) => {
     const hallRequest = readHallRequest(request, seed)
     const [title = ''] = hallRequest.task.split('\n')
-    const model = who ?? namesIn(hallRequest.part === 'worker' ? title : hallRequest.task)[0]
+    const model = who ?? modelNamesIn(hallRequest.part === 'worker' ? title : hallRequest.task)[0]
     const defaultAnswer = playDefault(hallRequest, workersFor(hallRequest.task))
     return (model && habits[model](hallRequest, defaultAnswer)) ?? defaultAnswer
   }
@@ -96,7 +96,7 @@ const habits: Record<MediocreName, Habit> = {
       const path = `missing-${chance(1000)}.md`
       return { calls: [tools.includes('read_file') ? { name: 'read_file', input: { path } } : { name: 'open_file' }] }
     }
-    const failed = part === 'coordinator' ? failedIn(lastMessage) : []
+    const failed = part === 'coordinator' ? failedTasks(lastMessage) : []
     const refusals = made.filter(({ name, answer }) => name === 'task_update' && answer.includes('remedy')).length
     if (failed.length === 0 || refusals > chance(3) * failed.length) return undefined
     const again = failed.map((id) => ({ name: 'task_update', input: { id, action: 'retry' } }))
@@ -144,7 +144,7 @@ function rambling({ maxTokens }: HallRequest): string {
 }
 
 /** Failed tasks in a message to the coordinator. */
-function failedIn(lastMessage: string): number[] {
+function failedTasks(lastMessage: string): number[] {
   const reported = [...lastMessage.matchAll(/task:(\d+) (?:"[^"]*" )?(?:failed|timeout)/g)].map(([, id]) => Number(id))
   const listed = [...lastMessage.matchAll(/failed \(([^)]*)\)/g)].flatMap(([, list = '']) =>
     [...list.matchAll(/task:(\d+)/g)].map(([, id]) => Number(id)),
@@ -153,7 +153,7 @@ function failedIn(lastMessage: string): number[] {
 }
 
 /** Models that a text names, in order. */
-function namesIn(text: string): MediocreName[] {
+function modelNamesIn(text: string): MediocreName[] {
   const found = text.matchAll(new RegExp(`(?<![\\w-])(?:${mediocreNames.join('|')})(?![\\w-])`, 'g'))
   return [...found].map(([name]) => name as MediocreName)
 }
@@ -163,7 +163,7 @@ function namesIn(text: string): MediocreName[] {
  * where no task depends on them.
  */
 function workersFor(goal: string): string[] {
-  const models = /\bwhole hall\b/.test(goal) ? (['', ...mediocreNames] as const) : [...new Set(namesIn(goal))]
+  const models = /\bwhole hall\b/.test(goal) ? (['', ...mediocreNames] as const) : [...new Set(modelNamesIn(goal))]
   const parts = Array.from({ length: requestedTaskCount(goal) }, (_, at) => models[at % models.length] ?? '')
   const isFailing = (name: MediocreName | '') => name !== '' && failing.includes(name)
   return [...parts.filter((name) => !isFailing(name)), ...parts.filter(isFailing)]

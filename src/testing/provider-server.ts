@@ -54,11 +54,11 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
   const attempts = new Map<string, number>()
 
   const receive = async (request: IncomingMessage, response: ServerResponse) => {
-    const body = await readBody(request)
+    const body = await readJsonBody(request)
     const { method = '', url = '' } = request
     const path = url.replace(/\?.*$/, '')
     const listing = answerListing(options, method, path, body)
-    if (listing !== undefined) return refuse(response, 200, listing)
+    if (listing !== undefined) return sendBody(response, 200, listing)
     const texts = method === 'POST' && path === '/v1/embeddings' ? readEmbeddings(body) : undefined
     if (texts) return embed(texts, body, request, response)
     const wire = method === 'POST' ? wireAt(path) : undefined
@@ -67,7 +67,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     if (!wire || !read) {
       const message =
         'send POST to /v1/chat/completions, /v1/messages, /v1/responses, …:streamGenerateContent or /v1/embeddings'
-      return refuse(response, wire ? 400 : 404, { error: { message } })
+      return sendBody(response, wire ? 400 : 404, { error: { message } })
     }
     const parsed = { ...read, wire, ...(note !== undefined && { note }) }
     const n = ++received
@@ -81,7 +81,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     const key = wires[wire].key(request.headers)
     if (options.key !== undefined && key !== options.key) {
       log.add({ ...stamp, kind: 'refused', status: 401 })
-      return refuse(response, 401, wires[wire].refusal(401, `Incorrect API key provided: ${key}`))
+      return sendBody(response, 401, wires[wire].refusal(401, `Incorrect API key provided: ${key}`))
     }
     await answer({ ...parsed, attempt }, stamp, response)
   }
@@ -97,7 +97,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     const key = wires.chat.key(headers)
     if (options.key !== undefined && key !== options.key) {
       log.add({ ...stamp, kind: 'refused', status: 401 })
-      return refuse(response, 401, wires.chat.refusal(401, `Incorrect API key provided: ${key}`))
+      return sendBody(response, 401, wires.chat.refusal(401, `Incorrect API key provided: ${key}`))
     }
     response.once('close', () => !response.writableFinished && log.add({ ...stamp, kind: 'lost' }))
     const sent = sendEmbeddings(response, embeddings, options.embeddings ?? {})
@@ -122,7 +122,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       const defaultBody = wires[request.wire].refusal(faults.status.code, `status ${faults.status.code}, as asked`)
       const { code, headers = {}, body = defaultBody } = faults.status
       log.add({ ...stamp, kind: 'refused', status: code })
-      return refuse(response, code, body, headers)
+      return sendBody(response, code, body, headers)
     }
     const counted = countTokens(request, reply)
     const { bytes, usageEnd } = replyBytes(request.wire, reply, reply.model ?? request.model, counted)
@@ -183,7 +183,7 @@ function answerListing({ ollama, serves }: ProviderOptions, method: string, path
   return ollama && ollamaAnswer(ollama, method, path, body)
 }
 
-async function readBody(request: IncomingMessage): Promise<unknown> {
+async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of request) chunks.push(chunk)
@@ -193,7 +193,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-function refuse(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+function sendBody(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(typeof body === 'string' ? body : JSON.stringify(body))
 }

@@ -58,7 +58,7 @@ export async function examine(input: DoctorInput): Promise<HealthCheck[]> {
     checkNode(input.nodeVersion),
     checkHome(input.home),
     ...checkModes(input),
-    ...checkConfig(input.configFile, config),
+    ...configHealth(input.configFile, config),
     ...(config instanceof Error ? [] : await checkNames(input)),
     ...(config instanceof Error ? [] : await checkModels(config as Config, input)),
     ...(config instanceof Error ? [] : await checkEmbedder(config as Config, input.clock)),
@@ -101,7 +101,7 @@ function checkModes({ home, paths, configFile }: DoctorInput): HealthCheck[] {
   }))
 }
 
-function checkConfig(file: string, config: Config | unknown): HealthCheck[] {
+function configHealth(file: string, config: Config | unknown): HealthCheck[] {
   if (config instanceof HeddleError)
     return [{ name: 'config', status: 'fail', detail: config.message, remedy: config.remedy }]
   if (config instanceof Error) throw config

@@ -25,10 +25,10 @@ export function stepThroughGate(state: GateState, typed: string, tasks: readonly
   if (/^[/!]/.test(line)) return undefined
   if (state.at === 'which') return chooseTask(line, tasks)
   if (state.at === 'how') return chooseChange(state.task, line)
-  return decide(line, tasks)
+  return parseDecisionLine(line, tasks)
 }
 
-function decide(line: string, tasks: readonly number[]): GateStep {
+function parseDecisionLine(line: string, tasks: readonly number[]): GateStep {
   const [word = '', ...rest] = line.split(/\s+/)
   const key = word.toLowerCase()
   const words = rest.join(' ')
@@ -42,18 +42,18 @@ function decide(line: string, tasks: readonly number[]): GateStep {
   if ((key === 'e' || key === 'edit') && (words === '' || numberIn(rest[0] ?? '') !== undefined)) {
     const [only] = tasks
     if (words === '' && tasks.length === 1 && only !== undefined) return askHow(only)
-    if (words === '') return ask({ at: 'which' }, whichText(tasks))
+    if (words === '') return repeatQuestion({ at: 'which' }, whichText(tasks))
     return chooseTask(words, tasks)
   }
   // A typo is not a reason that a planner could act on.
-  if (line.length < 3) return ask(atGate, `"${line}" is not one of: Enter, e, v, n. Or type what to change`)
+  if (line.length < 3) return repeatQuestion(atGate, `"${line}" is not one of: Enter, e, v, n. Or type what to change`)
   return done({ kind: 'no', reason: line })
 }
 
 /** Parses `3`, or `3` followed by the change. */
 function chooseTask(line: string, tasks: readonly number[]): GateStep {
   const [first = '', ...rest] = line.split(/\s+/)
-  if (line === '') return ask(atGate, 'nothing was changed')
+  if (line === '') return repeatQuestion(atGate, 'nothing was changed')
   const task = numberIn(first)
   if (task === undefined || !tasks.includes(task)) return noTask(first, tasks, { at: 'which' })
   return rest.length === 0 ? askHow(task) : chooseChange(task, rest.join(' '))
@@ -61,7 +61,7 @@ function chooseTask(line: string, tasks: readonly number[]): GateStep {
 
 function chooseChange(task: number, line: string): GateStep {
   const key = line.toLowerCase()
-  if (key === '') return ask(atGate, 'nothing was changed')
+  if (key === '') return repeatQuestion(atGate, 'nothing was changed')
   if (key === 'b' || key === 'brief') return done({ kind: 'brief', task })
   if (key === 'd' || key === 'drop') return done({ kind: 'drop', task })
   const [, agent] = /^@([^\s@]+)$/.exec(line) ?? []
@@ -69,11 +69,14 @@ function chooseChange(task: number, line: string): GateStep {
 }
 
 function askHow(task: number): GateStep {
-  return ask({ at: 'how', task }, `task ${task}: b its brief, d drop it, @name another agent; Enter leaves it`)
+  return repeatQuestion(
+    { at: 'how', task },
+    `task ${task}: b its brief, d drop it, @name another agent; Enter leaves it`,
+  )
 }
 
 function noTask(name: string, tasks: readonly number[], state: GateState): GateStep {
-  return ask(state, `there is no task "${name}": ${whichText(tasks)}`)
+  return repeatQuestion(state, `there is no task "${name}": ${whichText(tasks)}`)
 }
 
 function whichText(tasks: readonly number[]): string {
@@ -89,6 +92,6 @@ function done(decision: GateDecision): GateStep {
   return { state: atGate, decision }
 }
 
-function ask(state: GateState, text: string): GateStep {
+function repeatQuestion(state: GateState, text: string): GateStep {
   return { state, decision: { kind: 'ask', text } }
 }

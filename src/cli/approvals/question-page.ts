@@ -65,15 +65,15 @@ export function questionFacts(
     ...facts,
     { name: 'why', value: reason },
     ...(trusted ? [] : [{ name: 'careful', value: `it has read ${sourcesOf(approval)}` }]),
-    { name: 'asked', value: truncateToWidth(oneLine(request), room) },
+    { name: 'asked', value: truncateToWidth(escapeLine(request), room) },
     {
       name: 'run',
       value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder === null || folder === undefined ? '–' : quotePath(folder)}`}`,
     },
     ...(task ? [{ name: 'task', value: truncateToWidth(taskWords(task), room) }] : []),
   ]
-  const wanted = paint(screen, 'bold', tool === budgetTool ? 'a larger budget' : oneLine(tool))
-  const wants = `@${oneLine(agent)} ${tool === budgetTool ? 'needs' : 'wants'} ${wanted}`
+  const wanted = paint(screen, 'bold', tool === budgetTool ? 'a larger budget' : escapeLine(tool))
+  const wants = `@${escapeLine(agent)} ${tool === budgetTool ? 'needs' : 'wants'} ${wanted}`
   return [
     `${paint(screen, 'yellow', `approval:${id}`)}  ${wants}`,
     ...known.flatMap((fact) => shortened(screen, fact, { most, id })),
@@ -93,9 +93,11 @@ function shortened(screen: Screen, fact: Fact, { most, id }: { most: number; id:
 
 /** A fact over as many rows as it needs. Continued rows are indented, so that none can look like another fact. */
 export function factLines(screen: Screen, { name, value, isLoud = false }: Fact & { isLoud?: boolean }): string[] {
-  const label = `  ${paint(screen, 'dim', oneLine(name).padEnd(nameWidth - 1))} `
+  const label = `  ${paint(screen, 'dim', escapeLine(name).padEnd(nameWidth - 1))} `
   const shown =
-    isLoud || loud.has(name) || /^WITHOUT A SANDBOX/.test(value) ? paint(screen, 'red', oneLine(value)) : oneLine(value)
+    isLoud || loud.has(name) || /^WITHOUT A SANDBOX/.test(value)
+      ? paint(screen, 'red', escapeLine(value))
+      : escapeLine(value)
   return wrapText(label + shown, screen.columns, { words: true, hang: ' '.repeat(2 + nameWidth) })
 }
 
@@ -116,9 +118,9 @@ export function questionRow(approval: ApprovalView): string[] {
   const [first = ''] = approval.change.split('\n', 50).filter((line) => line.trim() !== '')
   return [
     `approval:${approval.id}`,
-    `@${oneLine(approval.agent)}`,
-    oneLine(approval.tool),
-    oneLine(first.slice(0, 500)),
+    `@${escapeLine(approval.agent)}`,
+    escapeLine(approval.tool),
+    escapeLine(first.slice(0, 500)),
   ]
 }
 
@@ -127,11 +129,11 @@ export function countLines(count: number): string {
 }
 
 function taskWords({ id, planId, title }: TaskLine): string {
-  return `task:${id} of plan:${planId}, ${oneLine(title)}`
+  return `task:${id} of plan:${planId}, ${escapeLine(title)}`
 }
 
 function sourcesOf({ sources }: Pick<ApprovalView, 'sources'>): string {
-  return sources.map(oneLine).join(', ') || 'untrusted content'
+  return sources.map(escapeLine).join(', ') || 'untrusted content'
 }
 
 function answeredWords({ answer, answerReason }: ApprovalView): string {
@@ -140,6 +142,6 @@ function answeredWords({ answer, answerReason }: ApprovalView): string {
 }
 
 /** Untrusted text in one line, with invisible characters shown. */
-function oneLine(text: string): string {
+function escapeLine(text: string): string {
   return printable(escapeInvisible(text))
 }

@@ -20,7 +20,7 @@ export function readChatLine(line: string, { isTyped }: { isTyped: boolean }): C
   if (line.startsWith('!')) return { kind: 'say', how: 'interrupt', content: requireText(line.slice(1)) }
   if (isCommandLine(line)) return { kind: 'command' }
   if (isTyped && /^heddle(\s|$)/.test(line) && !line.includes('\n'))
-    return { kind: 'program', argv: wordsOf(line).slice(1) }
+    return { kind: 'program', argv: splitLine(line).slice(1) }
   return { kind: 'say', how: 'message', content: line }
 }
 
@@ -30,7 +30,7 @@ function requireText(text: string): string {
 }
 
 /** Words of a command line, as a shell without variables and wildcards would read them. */
-function wordsOf(line: string): string[] {
+function splitLine(line: string): string[] {
   const words: string[] = []
   for (const [word, double, single] of line.matchAll(wordPattern)) {
     if (/^["'“]/.test(word) && double === undefined && single === undefined)

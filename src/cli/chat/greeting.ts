@@ -9,7 +9,7 @@ import { describeModel, formatToday, needsYouRows, newsRows, runningRow, statusR
 import { formatAge, paint, printable, truncateToWidth } from '../terminal/screen.ts'
 import { lastSeen, markSeen } from './last-visit.ts'
 
-const survey = 'survey this folder'
+const surveyExample = 'survey this folder'
 
 /** First lines of a chat: folder, session, model, budget, and news. */
 export async function greeting(
@@ -22,7 +22,7 @@ export async function greeting(
   const spent = formatToday(view)
   const aDay = view.dayLimitUsd === null ? '' : `, $${view.dayLimitUsd.toFixed(2)} a day`
   const limits = `stops at $${perRequestUsd.toFixed(2)} a request${aDay}`
-  const example = isCoordinated ? `${survey} and write a report with a summary per part` : survey
+  const example = isCoordinated ? `${surveyExample} and write a report with a summary per part` : surveyExample
   const lines = [
     `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here)}`,
     statusRow(here, 'session', await sessionLine(here, client, session)),

@@ -15,13 +15,13 @@ export function outcomeLines(screen: Screen, { blocks, next }: CommandOutcome, n
 function blockLines(screen: Screen, block: OutcomeBlock, now: Millis): string {
   if (block.kind === 'text') return fitted(screen, block.text)
   if (block.kind === 'quote') return quoted(screen, block.text)
-  if (block.kind === 'facts') return factLines(screen, block, now)
+  if (block.kind === 'facts') return formatFacts(screen, block, now)
   const rows = block.rows.map((row) => row.map((cell) => cellText(cell, now)))
   const names = block.columns.map((name) => paint(screen, 'dim', name))
   return table(screen, [names, ...rows], Math.max(0, block.columns.indexOf(block.wide)))
 }
 
-function factLines(screen: Screen, { facts }: Extract<OutcomeBlock, { kind: 'facts' }>, now: Millis): string {
+function formatFacts(screen: Screen, { facts }: Extract<OutcomeBlock, { kind: 'facts' }>, now: Millis): string {
   const width = Math.max(11, ...facts.map(({ name }) => name.length + 2))
   const hang = ' '.repeat(width)
   return facts

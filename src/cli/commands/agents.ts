@@ -45,7 +45,7 @@ export const registerAgents: Register = (program, run) => {
   agents
     .command('show <name>')
     .description('show the file and any problems')
-    .action(run((here, [name = '']) => show(here, name)))
+    .action(run((here, [name = '']) => showAgent(here, name)))
   agents
     .command('new <name>')
     .description('create an agent file from a template, in the home')
@@ -141,7 +141,7 @@ function defaultAgentLine({ agent }: Config): string {
 /** `heddle agents coder` shows the agent; any other word is treated as a misspelled subcommand. */
 async function showOrAdvise(here: CommandContext, word: string, { commands }: Command): Promise<CommandResult> {
   const known = (await openHere(here)).list(here.folder)
-  if (matchingAgents(here, known, word).length > 0 || (await entryHere(here, word))) return show(here, word)
+  if (matchingAgents(here, known, word).length > 0 || (await entryHere(here, word))) return showAgent(here, word)
   const close = nearest(
     word,
     commands.map((command) => command.name()),
@@ -150,7 +150,7 @@ async function showOrAdvise(here: CommandContext, word: string, { commands }: Co
   throw noSuchAgent(known, word)
 }
 
-async function show(here: CommandContext, name: string): Promise<CommandResult> {
+async function showAgent(here: CommandContext, name: string): Promise<CommandResult> {
   const all = await openHere(here)
   const entry = await entryHere(here, name)
   if (entry && matchingAgents(here, all.list(here.folder), name).length === 0)
@@ -177,7 +177,7 @@ async function check(here: CommandContext, what: string[]): Promise<CommandResul
     existsSync(here.pathOf(word)) ? [] : matchingAgents(here, openAgents(known).list(here.folder), word),
   )
   if (what.length > 0 && matches.every((agents) => agents.length > 0)) return checkNamed(here, matches.flat())
-  return checkFiles(here, what, known)
+  return checkAgentFiles(here, what, known)
 }
 
 function checkNamed(here: CommandContext, agents: Agent[]): CommandResult {
@@ -188,7 +188,7 @@ function checkNamed(here: CommandContext, agents: Agent[]): CommandResult {
   return { json: { ok, agents: agents.map(agentRow), diagnostics: [] }, text, code: ok ? 0 : 1 }
 }
 
-function checkFiles(here: CommandContext, directories: string[], known: HomeAgentsSettings): CommandResult {
+function checkAgentFiles(here: CommandContext, directories: string[], known: HomeAgentsSettings): CommandResult {
   const { agents, diagnostics } =
     directories.length === 0
       ? openAgents(known).look(here.folder)

@@ -16,7 +16,7 @@ import { waitForSummary } from '../wait-for-summary.ts'
 /** Max rows of text in a list; `show` prints all. */
 const maxRows = 40
 
-const scopes = ['once', 'session', 'agent', 'tomorrow'] as const
+const approvalScopes = ['once', 'session', 'agent', 'tomorrow'] as const
 
 export const registerApprovals: Register = (program, run) => {
   program
@@ -55,12 +55,13 @@ export const registerApprovals: Register = (program, run) => {
     )
     .action(
       run(async (here, [id = ''], options) => {
-        const scope = scopes.find((known) => known === options['scope'])
-        if (!scope) throw new UsageError(`"${options['scope']}" is not a scope`, `use --scope ${scopes.join(', ')}`)
+        const scope = approvalScopes.find((known) => known === options['scope'])
+        if (!scope)
+          throw new UsageError(`"${options['scope']}" is not a scope`, `use --scope ${approvalScopes.join(', ')}`)
         const hash = options['hash'] === undefined ? undefined : String(options['hash'])
         const decision = hash === undefined ? await askBefore(here, id, scope) : { answer: scope, hash }
         if (decision === undefined) return { json: { ok: false }, text: `approval:${id} is still open`, code: 1 }
-        return decide(here, id, decision, options['wait'] !== false && decision.answer !== 'tomorrow')
+        return sendDecision(here, id, decision, options['wait'] !== false && decision.answer !== 'tomorrow')
       }),
     )
 
@@ -72,7 +73,7 @@ export const registerApprovals: Register = (program, run) => {
     .option('--no-wait', 'record the answer and return; `heddle up` continues the run')
     .action(
       run((here, [id = ''], options) =>
-        decide(
+        sendDecision(
           here,
           id,
           { answer: 'no', ...(options['reason'] !== undefined && { reason: String(options['reason']) }) },
@@ -135,7 +136,12 @@ async function askBefore(here: CommandContext, id: string, scope: Scope | 'tomor
 }
 
 /** Sends the decision. Without a daemon, continues the request in this process until it ends or asks again. */
-async function decide(here: CommandContext, id: string, decision: Decision, wait: boolean): Promise<CommandResult> {
+async function sendDecision(
+  here: CommandContext,
+  id: string,
+  decision: Decision,
+  wait: boolean,
+): Promise<CommandResult> {
   const daemon = await here.daemon()
   const client = daemon ?? (await here.client())
   const since = here.clock.monotonic()
@@ -149,7 +155,7 @@ async function decide(here: CommandContext, id: string, decision: Decision, wait
   const { folder, session } = decided
   const work = daemon ? undefined : await (await here.heddle()).work({ folder, session })
   try {
-    const answer = await answerTo(here, client, decided)
+    const answer = await awaitAnswer(here, client, decided)
     const after = () => waitForSummary(here, work, { ...answer, folder })
     return { json: answeredJson(answer), text: pageOf(here, answer, since), code: exitCodeOf(answer), after }
   } catch (error) {
@@ -164,7 +170,7 @@ function decisionWords({ answer }: Decision): string {
 }
 
 /** Waits for the answer to the request, and asks the user its next questions where there is a terminal. */
-async function answerTo(
+async function awaitAnswer(
   here: CommandContext,
   client: Client,
   { folder, itemId }: { folder: string; itemId: string },

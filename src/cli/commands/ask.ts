@@ -74,7 +74,7 @@ export const registerAsk: Register = (program, run) => {
         const { answer, after } =
           options['wait'] === false
             ? { answer: await handIn(here, question) }
-            : await ask(here, question, { seconds, asking })
+            : await askEngine(here, question, { seconds, asking })
         if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(context)
         for (const id of answer.unstartedPlans ?? []) here.tell(`plan:${id} was not started: heddle plans plan:${id}`)
         return {
@@ -84,7 +84,7 @@ export const registerAsk: Register = (program, run) => {
             ...(routed && { routed }),
             ...(notices.length > 0 && { notices }),
           },
-          text: await page(here, answer, here.clock.monotonic() - since),
+          text: await askPage(here, answer, here.clock.monotonic() - since),
           code: exitCodeOf(answer),
           ...(after && { after }),
         }
@@ -142,7 +142,7 @@ interface AskResult {
 }
 
 /** Asks the daemon if it is up, else does the session's work in this process. */
-async function ask(
+async function askEngine(
   here: CommandContext,
   question: Question,
   { seconds, asking }: { seconds: number | undefined; asking: OnApproval },
@@ -260,7 +260,7 @@ async function showStream(
   }
 }
 
-async function page(here: CommandContext, answer: Answered, took: number): Promise<string> {
+async function askPage(here: CommandContext, answer: Answered, took: number): Promise<string> {
   if (answer.approvals) return needsYouLine(answer)
   if (answer.status === 'accepted' || answer.status === 'waiting') {
     const work = (await here.daemon()) ? '' : 'heddle up runs it, '

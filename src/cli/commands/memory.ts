@@ -35,7 +35,7 @@ export const registerMemory: Register = (program, run) => {
         if (options['limit'] !== undefined)
           throw new UsageError('--limit only works for the list', 'leave one of them out')
         if (more.length > 0) throw noMemory(words, subcommands())
-        return show(here, memoryNumber(name, subcommands()))
+        return showMemory(here, memoryNumber(name, subcommands()))
       }),
     )
 
@@ -44,12 +44,12 @@ export const registerMemory: Register = (program, run) => {
     .description('memories and files of the home that match a question, best first')
     .option('--limit <count>', 'at most this many of each', String(defaultFound))
     .addHelpText('after', '\nExample: heddle memory search "which port does staging use?" --limit 3')
-    .action(run((here, [question = ''], options) => search(here, question, countFrom(options['limit']))))
+    .action(run((here, [question = ''], options) => searchMemory(here, question, countFrom(options['limit']))))
 
   memory
     .command('show <memory>')
     .description('everything about one: where it came from, what it replaced, which runs saw it')
-    .action(run((here, [name = '']) => show(here, memoryNumber(name))))
+    .action(run((here, [name = '']) => showMemory(here, memoryNumber(name))))
 
   memory
     .command('narratives')
@@ -152,7 +152,7 @@ async function list(here: CommandContext, limit: number): Promise<CommandResult>
   return { json: { memories }, text: memoryTable(here.screen, memories, here.clock.now()) + more }
 }
 
-async function search(here: CommandContext, question: string, limit: number): Promise<CommandResult> {
+async function searchMemory(here: CommandContext, question: string, limit: number): Promise<CommandResult> {
   const client = await here.client()
   const { memories, wordsOnly } = await client.searchMemories(question, { limit })
   const files = await client.searchFiles(question, { limit })
@@ -166,7 +166,7 @@ async function search(here: CommandContext, question: string, limit: number): Pr
   }
 }
 
-async function show(here: CommandContext, id: number): Promise<CommandResult> {
+async function showMemory(here: CommandContext, id: number): Promise<CommandResult> {
   const shown = (await (await here.client()).show(here.folder, `memory:${id}`)) as MemoryView
   return { json: shown, text: memoryPage(here.screen, shown) }
 }

@@ -40,7 +40,7 @@ export const registerModels: Register = (program, run) => {
   models
     .command('show <name>')
     .description('everything about one model')
-    .action(run((here, [name = '']) => show(here, name)))
+    .action(run((here, [name = '']) => showModel(here, name)))
 }
 
 async function list(here: CommandContext): Promise<CommandResult> {
@@ -50,7 +50,7 @@ async function list(here: CommandContext): Promise<CommandResult> {
     provider: named.provider,
     model: named.model,
     window: modelFacts(named).window,
-    status: statusOf(named),
+    status: keyStatus(named),
   }))
   const chosen = config.agent.model ?? rehearsal
   const lines = rows.map(({ name, provider, model, window, status }) => [
@@ -85,7 +85,7 @@ async function test(here: CommandContext, name: string): Promise<CommandResult> 
   return { json: { ok, name, ...trial }, text: trialLines(here, trial), code: ok ? 0 : 1 }
 }
 
-async function show(here: CommandContext, name: string): Promise<CommandResult> {
+async function showModel(here: CommandContext, name: string): Promise<CommandResult> {
   const config = await load(here)
   if (name === rehearsal)
     return { json: { name, provider: 'script', repertoire: rehearsalPieces() }, text: describeRehearsal() }
@@ -93,7 +93,7 @@ async function show(here: CommandContext, name: string): Promise<CommandResult> 
   const { window, windowFrom, price, priceFrom, sees, readsPdf, thinks, ...more } = modelFacts(named)
   // The URL may contain a password.
   const baseURL = redact(more.baseURL)
-  const status = statusOf(named)
+  const status = keyStatus(named)
   const key = named.apiKey?.written ?? null
   const facts = { window, windowFrom, price, priceFrom, sees, readsPdf, thinks: thinks ?? null }
   const row = (title: string, value: string) => `${paint(here.screen, 'dim', title.padEnd(9))}${value}`
@@ -129,7 +129,7 @@ function namedModel({ models }: Config, name: string): NamedModel {
   )
 }
 
-function statusOf({ apiKey }: NamedModel): 'ready' | 'key_missing' {
+function keyStatus({ apiKey }: NamedModel): 'ready' | 'key_missing' {
   return apiKey && !apiKey.isThere ? 'key_missing' : 'ready'
 }
 

@@ -29,7 +29,7 @@ export const registerPlans: Register = (program, run) => {
           throw new UsageError('--all only works for the list', 'leave one of them out')
         const client = await here.client()
         if (options['watch'] === true) return watch(here, client, name, options['all'] === true)
-        if (name !== undefined) return show(here, await client.plan(`plan:${numberOf(name, 'plan')}`))
+        if (name !== undefined) return showPlan(here, await client.plan(`plan:${numberOf(name, 'plan')}`))
         const plans = await client.plans(options['all'] === true ? {} : { folder: here.folder })
         return { json: { plans }, text: listOf(here, plans, options['all'] === true) }
       }),
@@ -60,7 +60,7 @@ function counted({ counts }: PlanLine): string {
   return [`${counts.completed ?? 0} of ${all}`, ...others.map((status) => `${counts[status]} ${status}`)].join(', ')
 }
 
-async function show(here: CommandContext, plan: PlanView): Promise<CommandResult> {
+async function showPlan(here: CommandContext, plan: PlanView): Promise<CommandResult> {
   const next = nextForPlan(plan)
   const lines = drawPlan(plan, { ...here.screen, rows: Number.POSITIVE_INFINITY })
   return { json: plan, text: [...lines, ...noticesOf(here.screen, plan), ...(next === null ? [] : [next])].join('\n') }

@@ -31,12 +31,12 @@ export const registerShow: Register = (program, run) => {
       run(async (here, [reference = '']) => {
         const client = await here.client()
         const shown = await client.show(here.folder, reference)
-        return { json: shown, text: page(here, shown) }
+        return { json: shown, text: shownPage(here, shown) }
       }),
     )
 }
 
-function page(here: CommandContext, shown: Shown): string {
+function shownPage(here: CommandContext, shown: Shown): string {
   switch (shown.kind) {
     case 'turn':
       return turnPage(here, shown)

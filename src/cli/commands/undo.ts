@@ -14,12 +14,12 @@ export const registerUndo: Register = (program, run) => {
       run(async (here, [name = ''], options) => {
         const dryRun = options['dryRun'] === true
         const undone = await (await here.client()).undo(name, { dryRun })
-        return { json: undone, text: page(here, undone, dryRun), code: undone.ok ? 0 : 1 }
+        return { json: undone, text: undoPage(here, undone, dryRun), code: undone.ok ? 0 : 1 }
       }),
     )
 }
 
-function page(here: CommandContext, { restored, refused, cannotUndo }: UndoReport, dryRun: boolean): string {
+function undoPage(here: CommandContext, { restored, refused, cannotUndo }: UndoReport, dryRun: boolean): string {
   const lines = [
     ...restored.map((path) => undoneLine(here, path, dryRun)),
     ...refused.map(

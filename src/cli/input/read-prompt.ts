@@ -21,7 +21,7 @@ export async function readPrompt(
 ): Promise<{ prompt: Pick<Question, 'content' | 'parts'>; notices: string[] }> {
   if (text === undefined && here.io.stdin.isTTY) throw missingQuestion()
   const isTyped = text !== undefined && text !== '-'
-  const content = isTyped ? text : promptText(await wholeInput(here.io))
+  const content = isTyped ? text : decodeInput(await wholeInput(here.io))
   if (content.trim() === '') throw missingQuestion()
   const { secrets } = homePaths(here.home)
   const attached = await Promise.all(files.map((file) => fileFrom(file, { from: here.io.cwd, secrets })))
@@ -94,7 +94,7 @@ async function isAgent(client: App, folder: string, written: string): Promise<bo
   return isPersona || (await client.agents(folder)).some((agent) => agent.name === name)
 }
 
-function promptText(input: Buffer): string {
+function decodeInput(input: Buffer): string {
   if (isUtf8(input)) return input.toString('utf8').replace(/\r?\n$/, '')
   throw new UsageError('standard input is not text', 'ask about it: heddle ask "what is this?" < FILE')
 }

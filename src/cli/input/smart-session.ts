@@ -33,7 +33,7 @@ export async function chooseSession(
     )
   const route = await (await here.client()).routeSmart(here.folder, content, { all })
   const routed =
-    route.chosen ?? (canAsk(here) && !here.json ? await askWhich(here, route) : refuse(here, content, route))
+    route.chosen ?? (canAsk(here) && !here.json ? await askWhich(here, route) : throwUnsure(here, content, route))
   if (!routed) return { here, session: defaultSession }
   here.tell(paint(here.screen, 'dim', `→ session ${nameOf(here, routed)}, ${sharing(routed)}`))
   return {
@@ -68,7 +68,7 @@ async function askWhich(here: CommandContext, { others }: SmartRoute): Promise<S
   return others[number - 1]
 }
 
-function refuse(here: CommandContext, content: string, { others }: SmartRoute): never {
+function throwUnsure(here: CommandContext, content: string, { others }: SmartRoute): never {
   const text = content.length <= maxShownLength && !content.includes('\n') ? shellWord(content) : '"…"'
   const commands = others.map((match) => {
     const where = match.folder === here.folder ? '' : `cd ${shellWord(match.folder)} && `

@@ -68,7 +68,7 @@ function fileLines(
 ): string[] {
   return agents.map((agent) => {
     const name = truncateToWidth(printable(agent.name), room)
-    const state = stateOf(agent)
+    const state = agentState(agent)
     const left = screen.columns - room - 2 - (state === '' ? 0 : state.length + 2)
     const description = truncateToWidth(printable(oneLineOf(agent)), left)
     const weight = `${agent.promptTokens} tokens`
@@ -76,7 +76,7 @@ function fileLines(
       agent.source,
       weight,
       ...(agent.model === null ? [] : [agent.model]),
-      toolsOf(agent),
+      toolCell(agent),
       ...profileOf(agent, entries),
     ].join(' · ')
     const indent = ' '.repeat(room + 2)
@@ -107,10 +107,10 @@ export function agentCounts(agents: readonly Agent[], elsewhere: number): string
 
 /** Facts about one agent, without its text; `entry` is its own in the registry. */
 export function agentFacts(screen: Screen, agent: Agent, entry?: AgentEntry): string {
-  return factLines(screen, agent.name, [
+  return titledFacts(screen, agent.name, [
     ['what', agent.description],
     ['when', agent.triggers.join('; ') || null],
-    ['tools', toolsOf(agent)],
+    ['tools', toolCell(agent)],
     ['asks', agent.ask.length > 0 ? `before each ${agent.ask.join(', ')}: ${agent.limits.join(', ')}` : null],
     ['model', agent.model ?? 'default'],
     ['size', `about ${agent.promptTokens} tokens`],
@@ -126,7 +126,7 @@ export function agentFacts(screen: Screen, agent: Agent, entry?: AgentEntry): st
 /** Facts about an agent that only has an entry in the registry. */
 export function entryFacts(screen: Screen, entry: AgentEntry): string {
   const rows = entryRows(entry)
-  return factLines(screen, entry.agentId.slice(1), [['what', entry.description], ...rows, ['from', 'the registry']])
+  return titledFacts(screen, entry.agentId.slice(1), [['what', entry.description], ...rows, ['from', 'the registry']])
 }
 
 function entryRows({ profileId, tags, allowedForwardSkills, allowedMcpServers }: AgentEntry): [string, string][] {
@@ -138,7 +138,7 @@ function entryRows({ profileId, tags, allowedForwardSkills, allowedMcpServers }:
   ]
 }
 
-function factLines(screen: Screen, name: string, rows: readonly [string, string | null][]): string {
+function titledFacts(screen: Screen, name: string, rows: readonly [string, string | null][]): string {
   const lines = rows.flatMap(([title, value]) =>
     value === null || value === ''
       ? []
@@ -168,7 +168,7 @@ export function findingPages(screen: Screen, agents: readonly Agent[]): string[]
   return agents
     .filter(({ diagnostics }) => diagnostics.length > 0)
     .map((agent) => {
-      const head = `${painted(screen, agent, stateOf(agent))}${paint(screen, 'bold', printable(agent.name))}`
+      const head = `${painted(screen, agent, agentState(agent))}${paint(screen, 'bold', printable(agent.name))}`
       return [`${head}  ${printable(agent.path)}`, ...findingLines(screen, agent.diagnostics)].join('\n')
     })
 }
@@ -183,11 +183,11 @@ function oneLineOf({ status, description, diagnostics }: Agent): string {
   return wrong ? `${wrong.message}${wrong.line === undefined ? '' : ` (line ${wrong.line})`}` : description
 }
 
-function toolsOf({ tools }: Agent): string {
+function toolCell({ tools }: Agent): string {
   return tools.length > 0 ? tools.join(', ') : 'no tools'
 }
 
-function stateOf(agent: Agent): string {
+function agentState(agent: Agent): string {
   if (agent.shadowedBy !== undefined) return 'NOT USED'
   return agent.status === 'ready' ? '' : agent.status.toUpperCase()
 }

@@ -34,7 +34,7 @@ export function testResultPage(screen: Screen, result: AgentTestResult): string 
     const text = ok ? says : `${says}${expected} · saw ${saw}`
     return wrapText(`${verdict}  ${printable(text)}`, screen.columns, { words: true, hang: ' '.repeat(8) })
   })
-  return [...lines, lastLine(result)].join('\n')
+  return [...lines, summaryLine(result)].join('\n')
 }
 
 /** One row for each agent, and how many passed everything. */
@@ -52,7 +52,7 @@ export function summaryPage(screen: Screen, all: readonly (AgentTestResult | Fai
   return `${table(screen, [head, ...rows], 0)}\n${good} of ${all.length} agents passed every check`
 }
 
-function lastLine({ checks, model, usage, took }: AgentTestResult): string {
+function summaryLine({ checks, model, usage, took }: AgentTestResult): string {
   const passed = checks.filter(({ ok }) => ok).length
   const who = printable(model.actual ?? model.requested)
   return [

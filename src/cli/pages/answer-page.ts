@@ -55,7 +55,7 @@ export function lastLine(screen: Screen, facts: AnswerFacts): string {
 
 function factsLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
   const turn = `turn:${tail(turnId ?? '')}`
-  const inAll = request && sumOf(request) > sumOf(usage) ? ` of ${formatMoney(request)}` : ''
+  const inAll = request && totalUsd(request) > totalUsd(usage) ? ` of ${formatMoney(request)}` : ''
   const after = [formatTokenCounts(usage), `${formatMoney(usage)}${inAll}`, formatSeconds(took)].join(' · ')
   const command = next ?? `heddle show ${turn}`
   const name = printable(model.actual ?? '')
@@ -67,7 +67,7 @@ function factsLine(screen: Screen, { turnId, model, usage, took, request, next }
   return `${line(truncateToWidth(name, screen.columns - width(line(''))))}\n${command.padStart(screen.columns)}`
 }
 
-function sumOf({ costUsd, estimatedUsd = 0, lostUsd = 0 }: Usage): number {
+function totalUsd({ costUsd, estimatedUsd = 0, lostUsd = 0 }: Usage): number {
   return costUsd + estimatedUsd + lostUsd
 }
 

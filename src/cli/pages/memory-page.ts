@@ -22,7 +22,7 @@ const maxNames = 5
 export function memoryTable(screen: Screen, memories: readonly MemoryLine[], now: number): string {
   const rows = memories.map((memory) => [
     `memory:${memory.id}`,
-    oneLine(memory.content),
+    printableLine(memory.content),
     truncateToWidth(tagWords(memory), maxTagsWidth),
     trustWord(memory),
     formatAge(memory.createdAt, now),
@@ -48,7 +48,7 @@ export function foundTable(
   const rows = found.map(({ name, rank, text, trust, words }) => [
     name,
     rank.toFixed(2),
-    oneLine(text),
+    printableLine(text),
     trust,
     words.length === 0 ? '(by meaning)' : truncateToWidth(words.map((word) => printable(word)).join(' '), maxTagsWidth),
   ])
@@ -75,7 +75,7 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
     ['similar', joinFirst(memory.near.map(({ id }) => `memory:${id}`))],
     ['next', nextOf(memory)],
   ])
-  const before = memory.older.map(({ id, content }) => [`  memory:${id}`, oneLine(content) || 'forgotten'])
+  const before = memory.older.map(({ id, content }) => [`  memory:${id}`, printableLine(content) || 'forgotten'])
   return [
     head,
     ...(memory.content === '' ? [] : ['', printable(memory.content, { lines: true })]),
@@ -92,12 +92,12 @@ export function remindersLines(
   const shown = [
     ...reminded.map(({ id, content, words }) => ({
       name: `memory:${id}`,
-      text: oneLine(content) || 'forgotten since',
+      text: printableLine(content) || 'forgotten since',
       words,
     })),
     ...passages.map((passage) => ({
       name: placeIn(passage),
-      text: oneLine(passageText(passage)) || 'changed since',
+      text: printableLine(passageText(passage)) || 'changed since',
       words: passage.words,
     })),
   ]
@@ -111,7 +111,7 @@ export function remindersLines(
 
 /** A mention of a memory with the beginning of its text. */
 export function memoryMention(screen: Screen, what: string, { id, content }: Pick<MemoryLine, 'id' | 'content'>) {
-  return truncateToWidth(`  ${what} memory:${id}  ${oneLine(content)}`, screen.columns)
+  return truncateToWidth(`  ${what} memory:${id}  ${printableLine(content)}`, screen.columns)
 }
 
 /** A mention with its date, and whether it is untrusted. */
@@ -120,13 +120,13 @@ export function datedMention(
   what: string,
   { id, content, day, trusted = true }: SimilarMemory & { trusted?: boolean },
 ): string {
-  const text = [trustWord({ trusted }), oneLine(content)].filter((part) => part !== '').join('  ')
+  const text = [trustWord({ trusted }), printableLine(content)].filter((part) => part !== '').join('  ')
   return truncateToWidth(`  ${what} memory:${id}  ${day}  ${text}`, screen.columns)
 }
 
 /** The text of a memory in one line. */
 export function contentLine(screen: Screen, { content }: Pick<MemoryLine, 'content'>): string {
-  return truncateToWidth(`  ${oneLine(content)}`, screen.columns)
+  return truncateToWidth(`  ${printableLine(content)}`, screen.columns)
 }
 
 /** The first names, and how many more there are; null for none. */
@@ -141,7 +141,10 @@ function placeOf(screen: Screen, { replacedBy, forgottenAt }: MemoryView): strin
   const { id, content, createdAt } = replacedBy
   return content === ''
     ? `memory:${id} replaced it and was forgotten`
-    : truncateToWidth(`memory:${id} replaced it on ${createdAt.slice(0, 10)}: ${oneLine(content)}`, screen.columns - 10)
+    : truncateToWidth(
+        `memory:${id} replaced it on ${createdAt.slice(0, 10)}: ${printableLine(content)}`,
+        screen.columns - 10,
+      )
 }
 
 function nextOf({ id, replacedBy, forgottenAt }: MemoryView): string | null {
@@ -188,6 +191,6 @@ function tagWords({ tags }: MemoryLine): string {
 }
 
 /** Text in one line: line breaks become spaces instead of visible escapes. */
-function oneLine(text: string): string {
+function printableLine(text: string): string {
   return printable(text.slice(0, 1000).toWellFormed().replace(/\s+/g, ' '))
 }

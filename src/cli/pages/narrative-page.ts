@@ -14,7 +14,7 @@ export function narrativeTable(screen: Screen, narratives: readonly NarrativeLin
     [...(isMixed ? [printable(basename(folder))] : []), ...(topic === undefined ? [] : [`#${printable(topic)}`])].join(
       ' ',
     ),
-    oneLine(summary),
+    printableLine(summary),
     trusted ? '' : 'untrusted',
   ])
   return table(screen, rows, 3)
@@ -24,8 +24,8 @@ export function narrativeTable(screen: Screen, narratives: readonly NarrativeLin
 export function narrativePage(screen: Screen, narrative: NarrativeView): string {
   const { label, before, after, runId, turnId } = narrative
   const others = [
-    ...(before ? [['  continues', `narrative:${before.id}`, oneLine(before.summary)]] : []),
-    ...after.map(({ id, summary }) => ['  continued by', `narrative:${id}`, oneLine(summary)]),
+    ...(before ? [['  continues', `narrative:${before.id}`, printableLine(before.summary)]] : []),
+    ...after.map(({ id, summary }) => ['  continued by', `narrative:${id}`, printableLine(summary)]),
   ]
   const head = facts(screen, `narrative:${narrative.id}`, [
     ['topic', narrative.topic === undefined ? null : printable(narrative.topic)],
@@ -36,8 +36,12 @@ export function narrativePage(screen: Screen, narrative: NarrativeView): string 
     ['at', narrative.createdAt],
     ['next', `heddle why narrative:${narrative.id}`],
   ])
-  const memories = narrative.memories.map((memory) => [`  memory:${memory.id}`, fate(memory), oneLine(memory.content)])
-  const tasks = narrative.tasks.map(({ id, status, title }) => [`  task:${id}`, status, oneLine(title)])
+  const memories = narrative.memories.map((memory) => [
+    `  memory:${memory.id}`,
+    fate(memory),
+    printableLine(memory.content),
+  ])
+  const tasks = narrative.tasks.map(({ id, status, title }) => [`  task:${id}`, status, printableLine(title)])
   return [
     head,
     '',
@@ -70,6 +74,6 @@ function fate({ state, replacedBy }: CitedMemory): string {
   return state === 'gone' ? 'no longer stored' : ''
 }
 
-function oneLine(text: string): string {
+function printableLine(text: string): string {
   return truncateToWidth(printable(text.slice(0, 1000).toWellFormed().replace(/\s+/g, ' ')), 400)
 }

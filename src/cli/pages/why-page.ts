@@ -80,7 +80,7 @@ function rowsOf(chain: WhyLink[]): Row[] {
     const next = chain[at + 1]
     if (at > 0 && link.kind === 'task') {
       const later = chain.slice(at + 1)
-      rows.push(taskRow(link, later))
+      rows.push(taskLinkRow(link, later))
       // The planner's own links are left out: the page of that run has them.
       const skipped = later.slice(0, -1)
       rows.push(...skipped.filter(({ missing }) => missing).map(rowOf))
@@ -106,7 +106,7 @@ function givenRow(label: string, run: WhyLink | undefined, shown?: WhyLink): Row
 
 function rowOf(link: WhyLink): Row {
   if (link.missing && link.how !== 'you said')
-    return { label: labelOf(link.how), what: nameOf(link), beside: 'MISSING: no longer stored' }
+    return { label: linkLabel(link.how), what: nameOf(link), beside: 'MISSING: no longer stored' }
   const who = [
     ...(link.kind === 'result' && link.runId ? [`run:${tail(link.runId)}`] : []),
     ...(link.agent === undefined ? [] : [`@${printable(link.agent)}`]),
@@ -115,18 +115,18 @@ function rowOf(link: WhyLink): Row {
   switch (link.kind) {
     case 'run':
       return {
-        label: labelOf(link.how),
+        label: linkLabel(link.how),
         what: link.tool === undefined ? nameOf(link) : `${printable(link.tool)} in ${nameOf(link)}`,
         beside: who,
         at: link.at,
       }
     case 'result':
-      return { label: labelOf(link.how), what: nameOf(link), beside: who }
+      return { label: linkLabel(link.how), what: nameOf(link), beside: who }
     case 'file':
-      return { label: labelOf(link.how), what: nameOf(link), beside: '' }
+      return { label: linkLabel(link.how), what: nameOf(link), beside: '' }
     default: {
       const gone = link.missing ? 'MISSING, but it began with ' : ''
-      return { label: labelOf(link.how), what: nameOf(link), beside: `${gone}${quoted(printable(link.title))}` }
+      return { label: linkLabel(link.how), what: nameOf(link), beside: `${gone}${quoted(printable(link.title))}` }
     }
   }
 }
@@ -141,17 +141,17 @@ const labels: Partial<Record<string, string>> = {
   'made by': 'produced by',
 }
 
-function labelOf(how: string): string {
+function linkLabel(how: string): string {
   return labels[how] ?? how
 }
 
-function taskRow(task: WhyLink, later: WhyLink[]): Row {
+function taskLinkRow(task: WhyLink, later: WhyLink[]): Row {
   const name = `task ${task.id}${task.planId === undefined ? '' : ` of plan ${task.planId}`}`
   const at = later.findIndex(({ how, missing }) => how === 'planned in' && !missing)
   const planner = later[at]
   const from = planner && later[at + 1]?.kind === 'result' ? ` from ${nameOf(later[at + 1] as WhyLink)}` : ''
   const beside = planner ? `planned in ${nameOf(planner)}${from}` : quoted(printable(task.title))
-  return task.missing ? rowOf(task) : { label: labelOf(task.how), what: name, beside }
+  return task.missing ? rowOf(task) : { label: linkLabel(task.how), what: name, beside }
 }
 
 function readRow({ count, under, changed, unknown }: NonNullable<WhyLink['read']>): Row {
@@ -168,7 +168,7 @@ function readRow({ count, under, changed, unknown }: NonNullable<WhyLink['read']
 
 function drawn(screen: Screen, { label, what, beside, at }: Row, indent: number, names: number, now: number): string {
   const name = what + ' '.repeat(Math.max(0, names - width(what)))
-  const time = at ? clockTime(at, now) : ''
+  const time = at ? shortTime(at, now) : ''
   const room = screen.columns - indent - width(name) - 2 - (time === '' ? 0 : time.length + 2)
   const shown = shortened(beside, Math.max(8, room))
   const gap =
@@ -195,7 +195,7 @@ function cameLine(screen: Screen, came: Consequence, depth: number): string {
   const who = came.agent === undefined ? '' : `  @${printable(came.agent)}`
   const title = came.missing ? 'MISSING' : came.kind === 'file' ? '' : quoted(printable(came.title))
   return shortened(
-    `${'  '.repeat(depth)}${labelOf(came.how)}  ${nameOf(came)}${who}  ${title}`.trimEnd(),
+    `${'  '.repeat(depth)}${linkLabel(came.how)}  ${nameOf(came)}${who}  ${title}`.trimEnd(),
     screen.columns,
   )
 }
@@ -222,7 +222,7 @@ function shortened(text: string, columns: number): string {
 }
 
 /** The time if it is today, else date and time. */
-function clockTime(iso: string, now: number): string {
+function shortTime(iso: string, now: number): string {
   const today = new Date(now).toISOString().slice(0, 10)
   return iso.startsWith(today) ? iso.slice(11, 19) : iso.slice(0, 16).replace('T', ' ')
 }

@@ -5,7 +5,7 @@ import { get, post, type RoutesOf } from './route.ts'
 
 const content = z.string()
 const words = z.array(z.string()).max(1000)
-const search = z.strictObject({ question: z.string(), limit: count.default(10) })
+const searchBody = z.strictObject({ question: z.string(), limit: count.default(10) })
 
 export const memoryRoutes: RoutesOf<MemoryApp & FileSearch> = {
   narratives: [
@@ -33,7 +33,7 @@ export const memoryRoutes: RoutesOf<MemoryApp & FileSearch> = {
       path: '/v1/memories/search',
       summary: 'Memories that share words or meaning with a question, best first.',
       key: 'ignored',
-      input: search,
+      input: searchBody,
       answer: 'plain',
       call: (app, { question, limit }) => app.searchMemories(question, { limit }),
       fields: (question, { limit }) => ({ question, limit }),
@@ -108,7 +108,7 @@ export const memoryRoutes: RoutesOf<MemoryApp & FileSearch> = {
       path: '/v1/files/search',
       summary: "Passages of the owner's files that share words with a question, best first.",
       key: 'ignored',
-      input: search,
+      input: searchBody,
       answer: { key: 'passages' },
       call: (app, { question, limit }) => app.searchFiles(question, { limit }),
       fields: (question, { limit }) => ({ question, limit }),

@@ -5,8 +5,10 @@ import { folder, target } from './fields.ts'
 import { get, post, type RoutesOf } from './route.ts'
 
 const id = z.string().max(200)
-const version = z.int().min(0)
-const expectedVersion = version.exactOptional().describe('fail if the profile is at another version; 0: if it exists')
+const versionNumber = z.int().min(0)
+const expectedVersion = versionNumber
+  .exactOptional()
+  .describe('fail if the profile is at another version; 0: if it exists')
 const names = z.array(z.string().max(1000)).max(1000).exactOptional()
 const scope = z.enum(pinScopes)
 
@@ -76,7 +78,7 @@ export const profileRoutes: RoutesOf<ProfileApp> = {
       path: '/v1/agents/registry',
       summary: 'Replaces the registry of agents, if it is still at this version; If-Match may say which.',
       newest: (app) => app.agentRegistry(),
-      input: z.strictObject({ registry: z.unknown(), expectedVersion: version }),
+      input: z.strictObject({ registry: z.unknown(), expectedVersion: versionNumber }),
       answer: 'plain',
       call: (app, { registry, expectedVersion }) => app.setAgentRegistry(registry, expectedVersion),
       fields: (registry, expectedVersion) => ({ registry, expectedVersion }),

@@ -33,12 +33,12 @@ export class AdmittedTokens {
     this.#requests.take(name)
     try {
       const principal = await this.#heddle.identify(token)
-      remember(this.#good, name)
+      addToken(this.#good, name)
       return principal
     } catch (error) {
       this.#good.delete(name)
       if (error instanceof HeddleError && error.code === 'unknown_token' && !this.#bad.has(name)) {
-        remember(this.#bad, name)
+        addToken(this.#bad, name)
         this.#failures.take(address)
       }
       throw error
@@ -47,7 +47,7 @@ export class AdmittedTokens {
 
   /** Remembers a token that was just handed out. */
   add(token: string): void {
-    remember(this.#good, nameOfToken(token))
+    addToken(this.#good, nameOfToken(token))
   }
 }
 
@@ -56,7 +56,7 @@ function nameOfToken(token: string): string {
   return hash('sha256', token, 'base64')
 }
 
-function remember(tokens: Set<string>, name: string): void {
+function addToken(tokens: Set<string>, name: string): void {
   tokens.add(name)
   const [oldest] = tokens
   if (tokens.size > maxTokens && oldest !== undefined) tokens.delete(oldest)

@@ -64,11 +64,11 @@ export async function sendPage(
 
 async function openedFile(folder: string, path: string, headers: IncomingMessage['headers']) {
   const accepted = new Set(String(headers['accept-encoding'] ?? '').split(/\s*,\s*/))
-  const plain = await facts(join(folder, path))
+  const plain = await fileStats(join(folder, path))
   if (!plain) return undefined
   const forms = encodings.filter(({ name }) => accepted.has(name))
   for (const { name, ending } of [...forms, { name: undefined, ending: '' }]) {
-    const found = ending === '' ? plain : await facts(join(folder, `${path}${ending}`))
+    const found = ending === '' ? plain : await fileStats(join(folder, `${path}${ending}`))
     if (!found) continue
     return {
       path,
@@ -97,7 +97,7 @@ async function isOutdated(folder: string): Promise<boolean> {
   return found.some((source) => source !== undefined && source.mtimeMs > built.mtimeMs)
 }
 
-async function facts(file: string) {
+async function fileStats(file: string) {
   const found = await stat(file).catch(() => undefined)
   return found?.isFile() ? found : undefined
 }

@@ -119,7 +119,7 @@ class Door {
       isSecure: hosts.scheme === 'https',
       senderOf: (request) => this.#senderOf(request),
       onSignIn: (token) => this.#tokens.add(token),
-      onFailure: (request) => this.#failures.take(addressOf(request)),
+      onFailure: (request) => this.#failures.take(senderAddress(request)),
     })
     http.get(ownRoutes.metrics, async (c) => {
       const { principal } = this.#senderOf(c.env.incoming)
@@ -134,19 +134,19 @@ class Door {
     setPageHeaders(response)
     response.once('close', () => this.#counts.countAnswer(response.statusCode))
     try {
-      const path = pathOf(request)
+      const path = requestPath(request)
       const isPage = !isReserved(path)
       const isProbe = path === ownRoutes.healthz || path === ownRoutes.readyz
       assertOwnClient(request, this.#settings.hosts, { isPage, isOpen: isPage || isProbe })
       if (isPage) {
-        this.#requests.take(addressOf(request))
+        this.#requests.take(senderAddress(request))
         return await sendPage(request, response, { folder: this.#settings.pageFolder ?? builtPage, path })
       }
       if (isProbe) {
-        this.#requests.take(addressOf(request))
+        this.#requests.take(senderAddress(request))
         return sendProbe(response, path === ownRoutes.healthz || (await this.#readiness.check()))
       }
-      if (path === ownRoutes.signIn) this.#failures.assertLeft(addressOf(request))
+      if (path === ownRoutes.signIn) this.#failures.assertLeft(senderAddress(request))
       else this.#senders.set(request, await this.#identify(request))
       if (request.headers.expect !== undefined) response.writeContinue()
       this.#routes(request, response)
@@ -160,7 +160,7 @@ class Door {
     const credential = credentialOf(request, this.#settings.cookie)
     assertOwnPage(request, credential)
     const { token } = credential
-    return { token, principal: await this.#tokens.identify(token, addressOf(request)) }
+    return { token, principal: await this.#tokens.identify(token, senderAddress(request)) }
   }
 
   #metrics(): ServerMetrics {
@@ -227,7 +227,7 @@ function assertSafeBind({ bind, tls, allowPlain }: WebSettings): void {
 }
 
 /** The path of a request, not decoded: a name that needs decoding is no name of ours. */
-function pathOf({ url = '/' }: IncomingMessage): string {
+function requestPath({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/'
 }
 
@@ -255,7 +255,7 @@ function refuseNow(
   writeJson(response, { status, value: body, headers })
 }
 
-function addressOf({ socket }: IncomingMessage): string {
+function senderAddress({ socket }: IncomingMessage): string {
   return callerAddress(socket.remoteAddress)
 }
 

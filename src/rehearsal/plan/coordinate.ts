@@ -37,7 +37,7 @@ export function coordinate(view: ScriptView): ScriptStep {
 function moveFor(item: TalkItem, view: ScriptView, talk: Talk): Move[] {
   switch (item.kind) {
     case 'person':
-      return [answer(item.text, view, talk)]
+      return [moveForPrompt(item.text, view, talk)]
     case 'result':
       return [item.task ? textMove(hasPlanEnd(talk) ? '' : describeTaskEnd(item)) : continueAfter(item, view, talk)]
     case 'plan':
@@ -52,16 +52,16 @@ function hasPlanEnd({ now }: Talk): boolean {
   return now.some(({ kind }) => kind === 'plan')
 }
 
-function answer(prompt: string, view: ScriptView, talk: Talk): Move {
+function moveForPrompt(prompt: string, view: ScriptView, talk: Talk): Move {
   const decision = parseDecision(prompt)
   if (decision) return decideTaskStep(decision, talk)
   const start = startRequest.exec(prompt)
-  if (start) return startPlan(Number(start[1]))
+  if (start) return runPlanMove(Number(start[1]))
   const survey = lastSurvey(talk)
   const plan = lastPlan(talk)
   if (survey && plan && parseDroppedParts(prompt).length > 0) return replan(prompt, plan.id, view, talk)
   const list = tasksRequest.exec(prompt)
-  if (list) return mergeMoves(tasksIn(list).map((task) => answer(task, view, talk)))
+  if (list) return mergeMoves(tasksIn(list).map((task) => moveForPrompt(task, view, talk)))
   const found = findPiece(prompt)
   if (!found) return textMove(refusalText())
   const { piece, match } = found
@@ -69,7 +69,7 @@ function answer(prompt: string, view: ScriptView, talk: Talk): Move {
     const step = piece.run(view, match)
     return 'calls' in step ? { calls: step.calls, text: '' } : textMove(step.text)
   }
-  return piece.name === 'report' ? beginReport(prompt, view) : delegate(prompt, piece, view)
+  return piece.name === 'report' ? beginReport(prompt, view) : spawnMove(prompt, piece, view)
 }
 
 function mergeMoves(moves: Move[]): Move {
@@ -77,7 +77,7 @@ function mergeMoves(moves: Move[]): Move {
 }
 
 /** Delegates one piece of work to one agent. */
-function delegate(prompt: string, { by }: Skill, { system }: ScriptView): Move {
+function spawnMove(prompt: string, { by }: Skill, { system }: ScriptView): Move {
   const skill = by.find((name) => agentNamesIn(system).includes(name))
   if (skill === undefined) return textMove(missing(by))
   const input = { task: prompt, skill }
@@ -104,7 +104,7 @@ function continueAfter(result: ResultItem, view: ScriptView, talk: Talk): Move {
   const { id, agent = 'agent', status, summary } = result
   if (status !== 'completed') return textMove(`@${agent} ${status}: ${summary} result:${id}`)
   const plan = planIn(summary)
-  if (plan) return startPlan(plan.id, `plan:${plan.id} has ${formatCount(plan.tasks, 'task')}; `)
+  if (plan) return runPlanMove(plan.id, `plan:${plan.id} has ${formatCount(plan.tasks, 'task')}; `)
   const goal = isPartsSurvey(summary) ? goalOf(talk) : undefined
   if (goal === undefined) return textMove(`${summary}\n@${agent}, full result: heddle show result:${id}`)
   const context = `[agent_result:${id}]`
@@ -119,7 +119,7 @@ function continueAfter(result: ResultItem, view: ScriptView, talk: Talk): Move {
 /** What the pages of plans say to send for one that was not started. */
 const startRequest = /^\s*run plan[: ](\d+)[\s.!]*$/i
 
-function startPlan(id: number, words = ''): Move {
+function runPlanMove(id: number, words = ''): Move {
   return {
     calls: [{ name: 'run_project', input: { project_id: id } }],
     text: `${words}I will tell you when ${words === '' ? `plan:${id}` : 'it'} ends.`,

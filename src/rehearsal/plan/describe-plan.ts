@@ -8,7 +8,7 @@ export function describeTaskEnd({ id, task, status, summary }: ResultItem): stri
 
 /** Text for the end of a plan: its results, or the open decision. */
 export function describePlanEnd(plan: PlanItem, talk: Talk): string {
-  const tasks = tasksOf(plan, talk)
+  const tasks = taskResults(plan, talk)
   return plan.state === 'completed' ? completed(plan, tasks) : stopped(plan, tasks)
 }
 
@@ -46,7 +46,7 @@ export function failedIn(text: string): number[] {
 }
 
 /** Last result of each task since the plan was made. */
-function tasksOf({ id }: PlanItem, { before, now }: Talk): ResultItem[] {
+function taskResults({ id }: PlanItem, { before, now }: Talk): ResultItem[] {
   const items = [...before, ...now]
   const made = items.findLastIndex((each) => each.kind === 'result' && planIn(each.summary)?.id === id)
   const last = new Map<number, ResultItem>()

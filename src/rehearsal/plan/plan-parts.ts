@@ -77,7 +77,7 @@ interface NumberedSurvey {
   gaps: string[]
 }
 
-const rules = [
+const briefRules = [
   'Rules: every number and quote comes from a tool answer of this task; quotes carry path:line; no judgement;',
   'what cannot be counted is named with the reason.',
 ]
@@ -96,7 +96,7 @@ function tasksFor({ parts, without, gaps }: NumberedSurvey, agents: string[]): P
         `Seen by the survey: ${part.found}`,
         `Count its files, their lines, the lines that begin with "export" and the lines with ${todoMarker}.`,
         `Leave out: ${without} (the report itself)`,
-        ...rules,
+        ...briefRules,
         `Done when: the first line reads "${name}: N files, N lines, N exports, N ${todoMarker}."`,
       ].join('\n'),
     }
@@ -127,7 +127,7 @@ function tasksFor({ parts, without, gaps }: NumberedSurvey, agents: string[]): P
       `Report: ${without}`,
       `Leave out: ${without} (it was not there when the parts were counted)`,
       'Read the report, and count each of its numbers again from the files with tools of your own.',
-      ...rules,
+      ...briefRules,
       'Done when: it is said how many numbers were counted again and how many agree, and both values of each that does not.',
     ].join('\n'),
   }

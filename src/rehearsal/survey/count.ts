@@ -22,7 +22,7 @@ export function countThings(view: ScriptView, match: RegExpExecArray): ScriptSte
   const what = stripQuotes(match[1] ?? '')
   const path = match[2] === undefined ? undefined : stripQuotes(match[2])
   if (/^files?$/i.test(what)) return countFiles(view, path)
-  if (/^lines?$/i.test(what)) return path === undefined ? countAllLines(view) : countLines(view, path)
+  if (/^lines?$/i.test(what)) return path === undefined ? countAllLines(view) : describeLineCount(view, path)
   if (isBytes(what) && path !== undefined) return countBytes(view, path)
   // In quotes it is a text, whatever it says.
   const kind = what === match[1] ? fileKindIn(what) : undefined
@@ -54,7 +54,7 @@ function countBytes(view: ScriptView, path: string): ScriptStep {
   })
 }
 
-function countLines(view: ScriptView, path: string): ScriptStep {
+function describeLineCount(view: ScriptView, path: string): ScriptStep {
   return callAndDescribe(view, 'read_file', { path }, (text) => {
     if (/^\[.* is empty\]$/.test(text)) return `${path}: 0 lines.`
     const lines = totalLines(text)

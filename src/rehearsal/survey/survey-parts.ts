@@ -13,13 +13,13 @@ export function surveyParts(view: ScriptView): ScriptStep {
   if ('calls' in divided || 'text' in divided) return divided
   const { parts, left } = divided
   const searches = parts.flatMap((part) => [
-    search(searchInput(part)),
-    ...(containsFile(part, without) ? [search({ path: without })] : []),
+    searchCall(searchInput(part)),
+    ...(containsFile(part, without) ? [searchCall({ path: without })] : []),
   ])
   const step = answersOrCalls(view, searches)
   if ('calls' in step) return step
   const answers = new Map(searches.map((call, at) => [JSON.stringify(call.input), step.answers[at] ?? '']))
-  const sizes = parts.map((part) => sizeOf(part, without, answers))
+  const sizes = parts.map((part) => partSize(part, without, answers))
   const known = sizes.flatMap((size) => ('files' in size && size.files > 0 ? [size] : []))
   const empty = sizes.flatMap((size) => ('files' in size && size.files === 0 && !size.part.isFlat ? [size.part] : []))
   const unknown = sizes.flatMap((size) => ('why' in size ? [`not counted: ${partName(size.part)}: ${size.why}`] : []))
@@ -65,12 +65,12 @@ export function readPartsSurvey(text: string): { parts: SurveyedPart[]; without:
 function divide(
   view: ScriptView,
 ): { calls: ScriptedCall[] } | { text: string } | { parts: FolderPart[]; left: number } {
-  const top = listDirectory(view, '.')
+  const top = listPart(view, '.')
   if ('calls' in top || 'text' in top) return top
   const beside = top.files.length > 0 || top.more > 0 ? [{ path: '.', isFlat: true }] : []
   if (top.directories.length !== 1 || top.directories[0] !== 'src' || top.more > 0)
     return bounded(top, top.directories, beside)
-  const below = listDirectory(view, 'src')
+  const below = listPart(view, 'src')
   if ('calls' in below || 'text' in below) return below
   if (below.directories.length === 0) return bounded(top, ['src'], beside)
   const inside = below.files.length > 0 || below.more > 0 ? [{ path: 'src', isFlat: true }] : []
@@ -95,24 +95,21 @@ function bounded(
   }
 }
 
-function listDirectory(
-  view: ScriptView,
-  path: string,
-): { calls: ScriptedCall[] } | { text: string } | DirectoryListing {
+function listPart(view: ScriptView, path: string): { calls: ScriptedCall[] } | { text: string } | DirectoryListing {
   const step = answersOrCalls(view, [{ name: 'list_dir', input: { path } }])
   if ('calls' in step) return step
   const [text = ''] = step.answers
   return readListing(text) ?? { text: `I could not list ${path}: ${reasonIn(text)}` }
 }
 
-function search(location: Record<string, unknown>): ScriptedCall {
+function searchCall(location: Record<string, unknown>): ScriptedCall {
   return { name: 'search_files', input: { pattern: '', ...location } }
 }
 
 type Size = { part: FolderPart; files: number; extensions: string } | { part: FolderPart; why: string }
 
-function sizeOf(part: FolderPart, without: string, answers: Map<string, string>): Size {
-  const answer = (location: Record<string, unknown>) => answers.get(JSON.stringify(search(location).input)) ?? ''
+function partSize(part: FolderPart, without: string, answers: Map<string, string>): Size {
+  const answer = (location: Record<string, unknown>) => answers.get(JSON.stringify(searchCall(location).input)) ?? ''
   const text = answer(searchInput(part))
   const found = readFiles(text)
   if (!found) return { part, why: reasonIn(text) }

@@ -10,7 +10,7 @@ import { printable, table } from '../../terminal/screen.ts'
 export const registerUsers: Register = (program, run) => {
   const list = run(async (here) => {
     const users = await (await here.client()).users()
-    const rows = users.map((user) => [user.id, ...wordsOf(user)])
+    const rows = users.map((user) => [user.id, ...userCells(user)])
     const text = users.length > 0 ? table(here.screen, rows, 4) : 'no users besides you    heddle users add mia'
     return { json: { users }, text }
   })
@@ -26,18 +26,18 @@ export const registerUsers: Register = (program, run) => {
   users.command('list').description('the users').action(list)
   withSettings(users.command('add <id>').description('add a user, by default with the role public')).action(
     run(async (here, [id = ''], options) => {
-      const user = await (await here.client()).addUser(id, { folder: here.folder, ...changeFrom(here, options) })
+      const user = await (await here.client()).addUser(id, { folder: here.folder, ...parseUserChange(here, options) })
       const text = `${id} is ${user.role}, in ${printable(user.folder)}    heddle tokens create --user ${id}`
       return { json: { ok: true, ...user }, text }
     }),
   )
   withSettings(users.command('set <id>').description('change the given settings of a user, effective at once')).action(
     run(async (here, [id = ''], options) => {
-      const change = changeFrom(here, options)
+      const change = parseUserChange(here, options)
       if (Object.keys(change).length === 0)
         throw new UsageError('nothing to change', `heddle users set ${id} --role operator`, 'missing_option')
       const user = await (await here.client()).setUser(id, change)
-      return { json: { ok: true, ...user }, text: `${id}: ${wordsOf(user).filter(Boolean).join(', ')}` }
+      return { json: { ok: true, ...user }, text: `${id}: ${userCells(user).filter(Boolean).join(', ')}` }
     }),
   )
   users
@@ -63,7 +63,7 @@ function withSettings<C extends ReturnType<Parameters<Register>[0]['command']>>(
   return command
 }
 
-function changeFrom(here: CommandContext, options: Record<string, unknown>): UserChange {
+function parseUserChange(here: CommandContext, options: Record<string, unknown>): UserChange {
   const given = (name: string) => (options[name] === undefined ? undefined : String(options[name]))
   const [role, tools, folder, perDay] = [given('role'), given('tools'), given('folder'), given('perDayUsd')]
   return {
@@ -86,7 +86,7 @@ function amountFrom(text: string): number {
   throw new UsageError(`"${text}" is not an amount in dollars`, 'write 2.50, 0, or none', 'bad_budget')
 }
 
-function wordsOf({ role, trusted, tools, folder, perDayUsd }: UserView): string[] {
+function userCells({ role, trusted, tools, folder, perDayUsd }: UserView): string[] {
   return [
     role,
     trusted ? 'trusted' : '',

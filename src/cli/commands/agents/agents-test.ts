@@ -24,8 +24,8 @@ import { findAgent } from './find-agent.ts'
 /** Settings of this home for a test. */
 export type TestSettings = Omit<HomeAgentsSettings, 'config'> & { config: Config }
 
-/** Built-in agents, in the order in which a job would use them. */
-const builtInAgents = ['researcher', 'project-planner', 'coder', 'code-review', 'writer', 'tester']
+/** Agents of a new home, in the order in which a job would use them. */
+const shippedAgents = ['researcher', 'project-planner', 'coder', 'code-review', 'writer', 'tester']
 
 /** Runs the tests next to agent files: of the named agents, or of all built-in ones. */
 export async function testAgents(
@@ -38,7 +38,7 @@ export async function testAgents(
   const { stopped } = here
   stopped.addEventListener('abort', () => here.tell('stopping'))
   const modelOption = options['model'] === undefined ? undefined : String(options['model'])
-  const tests = (names.length > 0 ? names : builtInAgents).map((name) => testOf(here, settings, name, modelOption))
+  const tests = (names.length > 0 ? names : shippedAgents).map((name) => testOf(here, settings, name, modelOption))
   const [only] = tests
   const runTest = (test: Test) => {
     here.tell(`testing @${test.agent.name} on ${printable(test.model)}: ${test.fixture.checks.length + 1} checks`)

@@ -19,7 +19,7 @@ export function findAgent(here: CommandContext, all: Agents, nameOrPath: string)
 export function matchingAgents({ pathOf }: CommandContext, agents: readonly Agent[], nameOrPath: string): Agent[] {
   const name = nameOrPath.replace(/^(?:@|agent:)/, '')
   const whole = pathOf(nameOrPath)
-  const paths = [whole, realPath(whole)]
+  const paths = [whole, resolveLinks(whole)]
   return agents.filter((agent) => agent.name === name || paths.includes(agent.path))
 }
 
@@ -33,7 +33,7 @@ export function noSuchAgent(agents: readonly Agent[], nameOrPath: string): Heddl
   return new HeddleError('agent_unknown', `there is no agent "${printable(nameOrPath)}"`, remedy)
 }
 
-function realPath(path: string): string {
+function resolveLinks(path: string): string {
   try {
     return realpathSync(path)
   } catch {

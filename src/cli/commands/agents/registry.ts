@@ -109,11 +109,11 @@ async function apply(
         : before.version
       : wholeNumber(options['expect'], { what: 'version', least: 0 })
   if (options['dryRun'] === true) {
-    const changes = changesBetween(before.registry, registry)
+    const changes = compareRegistries(before.registry, registry)
     return { json: { ok: true, version: before.version, changes, dryRun: true }, text: changeText(changes, 'would be') }
   }
   const after = await client.setAgentRegistry(registry, expected)
-  const changes = changesBetween(before.registry, after.registry)
+  const changes = compareRegistries(before.registry, after.registry)
   return {
     json: { ok: true, version: after.version, changes },
     text: `${changeText(changes, 'is')}    version ${after.version}`,
@@ -126,7 +126,7 @@ interface RegistryChange {
 }
 
 /** What differs, by agent. The new value may be anything: what is wrong with it is told when it is stored. */
-function changesBetween(before: AgentRegistry, after: unknown): RegistryChange[] {
+function compareRegistries(before: AgentRegistry, after: unknown): RegistryChange[] {
   const listed: unknown = asObject(after)?.['agents']
   const entries = (Array.isArray(listed) ? listed : []).map(asObject).filter((entry) => entry !== undefined)
   const now = new Map(entries.map((entry) => [String(entry['agentId']), entry]))
@@ -135,7 +135,7 @@ function changesBetween(before: AgentRegistry, after: unknown): RegistryChange[]
     ...[...now].flatMap(([agentId, entry]): RegistryChange[] => {
       const old = then.get(agentId)
       if (!old) return [{ agentId, change: 'added' }]
-      return isSame(old, entry) ? [] : [{ agentId, change: 'changed' }]
+      return isSameEntry(old, entry) ? [] : [{ agentId, change: 'changed' }]
     }),
     ...[...then.keys()].flatMap((agentId): RegistryChange[] =>
       now.has(agentId) ? [] : [{ agentId, change: 'removed' }],
@@ -143,7 +143,7 @@ function changesBetween(before: AgentRegistry, after: unknown): RegistryChange[]
   ]
 }
 
-function isSame(old: AgentEntry, entry: Record<string, unknown>): boolean {
+function isSameEntry(old: AgentEntry, entry: Record<string, unknown>): boolean {
   return Object.entries(old).every(([key, value]) => {
     const given = Object.hasOwn(entry, key) ? entry[key] : []
     return JSON.stringify(given) === JSON.stringify(value)

@@ -88,13 +88,16 @@ async function openBrowser({ home, env, clock, screen }: CommandContext, address
   await writeFile(file, page, { mode: 0o600 })
   for (const name of openers) {
     const found = programOnPath(name, env['PATH'] ?? '', isInWorkFolder(home, clock))
-    if ('program' in found && (await runs(spawn(found.program, [pathToFileURL(file).href], { env, stdio: 'ignore' }))))
+    if (
+      'program' in found &&
+      (await exitsCleanly(spawn(found.program, [pathToFileURL(file).href], { env, stdio: 'ignore' })))
+    )
       return true
   }
   return false
 }
 
-async function runs(child: ChildProcess): Promise<boolean> {
+async function exitsCleanly(child: ChildProcess): Promise<boolean> {
   return once(child, 'exit').then(
     ([code]) => code === 0,
     () => false,

@@ -186,17 +186,17 @@ function settingsFrom(options: Record<string, unknown>): JobSettings {
   const { think, timeout, deliver, missed, cleanup, deleteAfter, maxFailures } = options
   return {
     ...(Object.fromEntries(given) as JobSettings),
-    ...(think !== undefined && { thinking: oneOf(think, thinkingLevels, '--think') }),
+    ...(think !== undefined && { thinking: parseChoice(think, thinkingLevels, '--think') }),
     ...(timeout !== undefined && { timeoutSeconds: secondsFrom(timeout) }),
     ...(Array.isArray(deliver) && { deliver: deliver.map(String) }),
-    ...(missed !== undefined && { missed: oneOf(missed, missedPolicies, '--missed') }),
-    ...(cleanup !== undefined && { cleanup: oneOf(cleanup, jobCleanups, '--cleanup') }),
+    ...(missed !== undefined && { missed: parseChoice(missed, missedPolicies, '--missed') }),
+    ...(cleanup !== undefined && { cleanup: parseChoice(cleanup, jobCleanups, '--cleanup') }),
     ...(deleteAfter === true && { cleanup: 'delete' as const }),
     ...(maxFailures !== undefined && { maxFailures: wholeNumber(maxFailures, { what: 'number of failures' }) }),
   }
 }
 
-function oneOf<T extends string>(value: unknown, known: readonly T[], option: string): T {
+function parseChoice<T extends string>(value: unknown, known: readonly T[], option: string): T {
   const found = known.find((each) => each === value)
   if (found !== undefined) return found
   throw new UsageError(`${option} cannot be "${printable(String(value))}"`, `use ${known.join(', ')}`, 'bad_option')

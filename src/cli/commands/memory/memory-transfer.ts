@@ -9,7 +9,7 @@ import { wholeInput } from '../../input/piped.ts'
 import { joinFirst } from '../../pages/memory-page.ts'
 import { printable } from '../../terminal/screen.ts'
 
-const largestFile = 256 * 1024 * 1024
+const maxImportBytes = 256 * 1024 * 1024
 
 /** Exports all current memories, with `all` the archive too, to a new file or stdout. */
 export async function exportMemory(
@@ -70,7 +70,7 @@ function pageOf({ imported, skipped, distrusted, alike, archived }: MemoryImport
 
 function bytesOf({ pathOf }: CommandContext, file: string): Buffer {
   try {
-    if (statSync(pathOf(file)).size > largestFile)
+    if (statSync(pathOf(file)).size > maxImportBytes)
       throw new HeddleError('bad_import', `${file} is larger than 256 MB`, 'split it at the start of a memory')
     return readFileSync(pathOf(file))
   } catch (error) {
