@@ -17,6 +17,8 @@ export interface Facts {
   exports: string[]
   /** Those of them that it declares itself. */
   declares: string[]
+  /** Functions, constants, classes and types of its top level that it does not export. */
+  locals: string[]
   /** Functions with more parameters than the heart allows, with the line at which each begins. */
   longParameterLists: { start: number; line: number; parameters: number }[]
   /** Why it could not be read; a file that cannot be read proves nothing. */
@@ -47,6 +49,7 @@ export function factsOf({ path, text }: SourceFile): Facts {
     texts: [],
     exports: [],
     declares: [],
+    locals: [],
     longParameterLists: [],
     problems: [],
   }
@@ -65,9 +68,17 @@ export function factsOf({ path, text }: SourceFile): Facts {
     facts.exports.push(name)
     if (!entry.moduleRequest) facts.declares.push(name)
   }
+  facts.locals = (program.body as unknown as Node[]).flatMap(namesOf).filter((name) => !facts.declares.includes(name))
   visit(program as unknown as Node, undefined, '', facts)
   for (const list of facts.longParameterLists) list.line = text.slice(0, list.start).split('\n').length
   return facts
+}
+
+/** Names that a statement declares; none for one that begins with `export` or `import`. */
+function namesOf(statement: Node): string[] {
+  if (!/Declaration$/.test(statement.type)) return []
+  const declarations = statement.type === 'VariableDeclaration' ? (statement['declarations'] as Node[]) : [statement]
+  return declarations.flatMap(({ id }) => (isNode(id) && id.type === 'Identifier' ? String(id['name']) : []))
 }
 
 function addImport(facts: Facts, specifier: string, isTypeOnly: boolean): void {

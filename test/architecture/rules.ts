@@ -58,6 +58,14 @@ export const exportedOnPurpose = new Set([
   'src/store/schema-dump.ts#dumpSchema',
 ])
 
+/** Local names that are exported elsewhere in src with the same meaning, as `path#name`, each with its reason. */
+export const localOnPurpose = new Set([
+  // A model imports only the domain, so it cannot take the engine's.
+  'src/models/stream/reply-parts.ts#freeId',
+  // The configuration imports the lock, so the lock cannot import it.
+  'src/file-lock.ts#isCode',
+])
+
 /** Names that say nothing of what a file is about, whole or as the last word of a name. */
 export const vagueNames = ['types', 'interfaces', 'common', 'index']
 export const vagueWords = ['util', 'utils', 'helper', 'helpers']

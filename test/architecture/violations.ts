@@ -6,6 +6,7 @@ import {
   engineLayers,
   exportedOnPurpose,
   handlesOnly,
+  localOnPurpose,
   lockFile,
   machine,
   maxFiles,
@@ -35,6 +36,7 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...web.flatMap(forbiddenWebImports),
     ...cycles(code),
     ...namesDeclaredTwice(source),
+    ...localNamesOfExports(source),
     ...namesDeclaredTwice(web.filter(({ path }) => !path.startsWith('web/src/pages/'))),
     ...source.filter(({ path }) => path.startsWith(maxParameters.folder)).flatMap(longLists),
     ...deadExports(code),
@@ -105,6 +107,16 @@ function namesDeclaredTwice(source: readonly Facts[]): string[] {
   )
   return [...Map.groupBy(all, ({ name }) => name)].flatMap(([name, [first, ...others]]) =>
     others.map(({ path }) => `${path}: exports ${name}, and so does ${first?.path}`),
+  )
+}
+
+/** A local name of what another file exports would be read as that, and found by whoever searches for it. */
+function localNamesOfExports(source: readonly Facts[]): string[] {
+  const exporters = new Map(source.flatMap(({ path, declares }) => declares.map((name) => [name, path])))
+  return source.flatMap(({ path, locals }) =>
+    [...new Set(locals)]
+      .filter((name) => exporters.has(name) && !localOnPurpose.has(`${path}#${name}`))
+      .map((name) => `${path}: declares ${name}, which ${exporters.get(name)} exports; import that or name it apart`),
   )
 }
 
