@@ -2,9 +2,7 @@ import { sql } from 'kysely'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading } from '../store.ts'
-
-/** Max ids of one condition. */
-const maxIds = 5000
+import { chunksOf } from './chunks.ts'
 
 /** What one narrative rests on besides earlier narratives. */
 interface NarrativeBasis {
@@ -57,13 +55,6 @@ export async function narrativesBasedOn(rows: Reading, memoryId: number): Promis
   for (const { id } of direct)
     if (!all.has(Number(id))) for (const row of await rows.all(dependents({ id: Number(id) }))) all.add(Number(row.id))
   return [...all].sort((a, b) => a - b)
-}
-
-function chunksOf<T>(all: readonly T[]): T[][] {
-  const unique = [...new Set(all)]
-  return Array.from({ length: Math.ceil(unique.length / maxIds) }, (_, at) =>
-    unique.slice(at * maxIds, (at + 1) * maxIds),
-  )
 }
 
 const basis = statement((db, arg: { id: number }) =>

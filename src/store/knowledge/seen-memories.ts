@@ -1,6 +1,7 @@
 import { citedMemories } from '../../domain/memory.ts'
 import type { Thread } from '../../domain/turn.ts'
 import type { Reading } from '../store.ts'
+import { chunksOf } from './chunks.ts'
 import { runsBehind, runWithAgents } from './context-runs.ts'
 import { narrativeBasis } from './narrative-basis.ts'
 
@@ -49,7 +50,7 @@ export async function memoriesInContext(
   ])
   const seen: SeenMemory[] = []
   const narratives: SeenNarrative[] = []
-  for (const ids of chunksOf([...runs.keys()])) {
+  for (const ids of chunksOf([...runs.keys()], maxIds)) {
     const calling = ids.filter((id) => !runs.get(id)?.isQuiet)
     const shown = await shownByTools(rows, calling)
     seen.push(...(await createdOrGiven(rows, ids)), ...shown.memories)
@@ -141,14 +142,17 @@ async function behindNarratives(rows: Reading, shown: readonly SeenNarrative[]):
 export async function memoriesBehind(rows: Reading, narrativeId: number): Promise<number[]> {
   const basis = await narrativeBasis(rows, narrativeId)
   const ids = new Set(basis.flatMap(({ memoryIds }) => memoryIds))
-  for (const runIds of chunksOf(basis.flatMap(({ runId }) => runId ?? [])))
+  for (const runIds of chunksOf(
+    basis.flatMap(({ runId }) => runId ?? []),
+    maxIds,
+  ))
     for (const { memoryId } of await createdOrGiven(rows, runIds)) ids.add(memoryId)
   return [...ids]
 }
 
 async function forgottenOf(rows: Reading, ids: readonly number[]): Promise<Set<number>> {
   const found = new Set<number>()
-  for (const some of chunksOf(ids))
+  for (const some of chunksOf(ids, maxIds))
     for (const table of memoryTables) {
       const query = rows.build
         .selectFrom(table as 'memories')
@@ -157,11 +161,4 @@ async function forgottenOf(rows: Reading, ids: readonly number[]): Promise<Set<n
       for (const { id } of await rows.all(query.where('forgotten_at', 'is not', null))) found.add(id)
     }
   return found
-}
-
-function chunksOf<T>(all: readonly T[]): T[][] {
-  const unique = [...new Set(all)]
-  return Array.from({ length: Math.ceil(unique.length / maxIds) }, (_, at) =>
-    unique.slice(at * maxIds, (at + 1) * maxIds),
-  )
 }
