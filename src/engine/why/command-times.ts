@@ -41,3 +41,8 @@ export class CommandTimes {
 function startOf(version: FileVersion | undefined): Millis {
   return version?.command?.since ?? 0
 }
+
+/** Runs that left these versions. */
+export function writingRuns(versions: readonly FileVersion[]): string[] {
+  return [...new Set(versions.flatMap(({ runId }) => runId ?? []))]
+}

@@ -17,8 +17,9 @@ import { preview } from '../turns/history.ts'
 import { type ChainNode, moment, starterOf, toolOf, walkBack } from './chain.ts'
 import { FileContents } from './file-contents.ts'
 import { quotedSource, resultsGivenTo, resultsWithRuns } from './given-results.ts'
+import { maxVersions } from './known-versions.ts'
 import { LineTracer } from './line-authors.ts'
-import { type FilePassage, type LineAuthor, maxVersions, type TracedLine } from './traced-line.ts'
+import type { FilePassage, LineAuthor, TracedLine } from './traced-line.ts'
 
 /** A path as the user wrote it, with an optional line. */
 export interface FileReference {

@@ -4,7 +4,6 @@ import {
   compareVersions,
   type FileVersion,
   namesInFolder,
-  versionsOfFile,
   versionsWithContent,
 } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
@@ -18,7 +17,6 @@ import {
   type Brought,
   isBefore,
   type LineAuthor,
-  maxVersions,
   type Place,
   type TracedLine,
   type Tracer,
@@ -123,7 +121,7 @@ async function mayBeWritten(
   const [any] = same
   if (place.versions.some((each) => each.after === any?.after && isEarlier(each, place))) return true
   for (const version of same) {
-    const versions = await versionsOfFile(tracer.rows, namesInFolders(join(version.folder, version.path)), maxVersions)
+    const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
     if (!own || !(await wasReplaced(own, versions, place, tracer.protect))) return false
   }
@@ -167,14 +165,14 @@ async function filesWith({ rows }: Tracer, place: Brought, hash: string): Promis
 
 function ownThatLeft(place: Brought): FileVersion[] {
   if (place.since === undefined) return []
-  return place.versions.filter((each) => isEarlier(each, place) && hasLeft(each, place.versions))
+  return place.versions.filter((each, at) => hasLeft(place.versions, at) && isEarlier(each, place))
 }
 
 /** Versions of the same files that found this content there, which nobody had recorded: it may have been copied then. */
-async function versionsThatFound({ rows }: Tracer, place: Place, same: readonly FileVersion[]): Promise<FileVersion[]> {
+async function versionsThatFound(tracer: Tracer, place: Place, same: readonly FileVersion[]): Promise<FileVersion[]> {
   const found: FileVersion[] = []
   for (const [whole, [any]] of Map.groupBy(same, ({ folder, path }) => join(folder, path))) {
-    const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
+    const versions = await tracer.versions.of(whole)
     for (const [at, version] of versions.entries()) {
       const isRecorded = at > 0 && versions[at - 1]?.after === version.before
       if (version.before === any?.after && !isRecorded && isEarlier(version, place)) found.push(version)
@@ -192,10 +190,10 @@ function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_I
 }
 
 /** Whether the files of these versions are gone, and no command is known to have moved or removed them. */
-async function areGone({ rows, protect }: Tracer, same: readonly FileVersion[]): Promise<boolean> {
+async function areGone(tracer: Tracer, same: readonly FileVersion[]): Promise<boolean> {
   for (const { folder, path } of same) {
-    if (await hasEntry({ folder, path, protect })) return false
-    const last = (await versionsOfFile(rows, namesInFolders(join(folder, path)), 1)).at(-1)
+    if (await hasEntry({ folder, path, protect: tracer.protect })) return false
+    const last = (await tracer.versions.of(join(folder, path))).at(-1)
     if (last?.after === null) return false
   }
   return true
@@ -211,7 +209,7 @@ async function throughHand(
 ): Promise<TracedLine[]> {
   const { folder, path, at, command } = version
   const whole = join(folder, path)
-  const all = await versionsOfFile(tracer.rows, namesInFolders(whole), maxVersions)
+  const all = await tracer.versions.of(whole)
   const isRemoved = all.at(-1)?.after === null
   const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
   const versions = all.filter((each) => compareVersions(each, version) < (side === 'after' ? 1 : 0))
@@ -253,18 +251,18 @@ const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThe
  * Versions of files that had lines of this text: all that are gone, and the last changed. One that is there as it was recorded was not
  * moved: a hand that copied a few of its lines is who brought them.
  */
-async function filesLike({ rows, contents, protect }: Tracer, place: Brought, text: string): Promise<Alike[]> {
+async function filesLike(tracer: Tracer, place: Brought, text: string): Promise<Alike[]> {
+  const { rows, protect } = tracer
   const lines = telling(text)
   const own = new Set(ownThatLeft(place))
-  const alike = own.size === 0 ? [] : await versionsLike({ contents, protect }, place, place.versions, lines)
+  const alike = own.size === 0 ? [] : await versionsLike(tracer, place, place.versions, lines)
   const found = alike.filter(({ version }) => own.has(version))
   let left = maxPresent
   for (const { folder } of namesInFolders(place.path))
     for (const name of await namesInFolder(rows, folder, maxNames)) {
       const whole = join(folder, name.path)
       if (whole === place.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
-      const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
-      found.push(...(await versionsLike({ contents, protect }, place, versions, lines)))
+      found.push(...(await versionsLike(tracer, place, await tracer.versions.of(whole), lines)))
     }
   return found
 }
@@ -281,7 +279,9 @@ async function versionsLike(
 ): Promise<Alike[]> {
   const earlier = versions.filter((each) => isEarlier(each, place))
   const mayBeElsewhere = async (version: FileVersion) =>
-    version === earlier.at(-1) ? !(await isStillThere(version, versions, protect)) : hasLeft(version, versions)
+    version === earlier.at(-1)
+      ? !(await isStillThere(version, versions, protect))
+      : hasLeft(versions, versions.indexOf(version))
   const alike: Alike[] = []
   for (const version of earlier.slice(-maxVersionsAlike).reverse()) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
@@ -301,21 +301,21 @@ async function versionsLike(
  * Versions with the same short content, which may be so by chance. A file that is still there was not moved; whether it was copied is
  * in question if the content says something.
  */
-async function maybeMoved({ rows, protect }: Tracer, same: readonly FileVersion[], text: string): Promise<Alike[]> {
+async function maybeMoved(tracer: Tracer, same: readonly FileVersion[], text: string): Promise<Alike[]> {
   const found: Alike[] = []
   for (const version of same) {
-    const versions = await versionsOfFile(rows, namesInFolders(join(version.folder, version.path)), maxVersions)
+    const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    const isLikely = telling(text).size > 0 || !own || !(await isStillThere(own, versions, protect))
+    const isLikely = telling(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.protect))
     if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
   }
   return found
 }
 
-/** Whether a version was no longer there when the next one was made, and no record tells where it went. */
-function hasLeft(version: FileVersion, versions: readonly FileVersion[]): boolean {
-  const next = versions[versions.indexOf(version) + 1]
-  return next !== undefined && next.before !== version.after
+/** Whether the version at this index was no longer there when the next one was made, and no record tells where it went. */
+function hasLeft(versions: readonly FileVersion[], at: number): boolean {
+  const next = versions[at + 1]
+  return next !== undefined && next.before !== versions[at]?.after
 }
 
 /** Whether a file was there all the time since a version, as far as versions and the disk tell. */

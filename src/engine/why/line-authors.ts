@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import { type FileVersion, versionsOfFile } from '../../store/rows/files/file-versions.ts'
+import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
-import { namesInFolders } from '../files/file-author.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
-import { CommandTimes } from './command-times.ts'
+import { CommandTimes, writingRuns } from './command-times.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
+import { KnownVersions, maxVersions } from './known-versions.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
@@ -19,7 +19,6 @@ import {
   type FilePassage,
   isBefore,
   type LineAuthor,
-  maxVersions,
   type Place,
   type TracedLine,
   type Tracer,
@@ -37,6 +36,7 @@ const maxMerges = 100
 export class LineTracer implements Tracer {
   readonly rows: Reading
   readonly contents: FileContents
+  readonly versions: KnownVersions
   readonly protect: ProtectedPlaces
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #gaps = new Map<VersionNode, LineAuthor>()
@@ -48,12 +48,14 @@ export class LineTracer implements Tracer {
   constructor(rows: Reading, contents: FileContents, protect: ProtectedPlaces) {
     this.rows = rows
     this.contents = contents
+    this.versions = new KnownVersions(rows)
     this.protect = protect
     this.#unseen = new UnseenCommands(rows, protect)
   }
 
   /** Authors of these lines, counted from 0, of a file's content. */
   async trace(file: Omit<Place, 'passages' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
+    this.versions.add(file.path, file.versions)
     const node = await chainOf(file.versions, this, file.end)
     return this.#walk({ ...file, passages: 0 }, node, lines)
   }
@@ -246,7 +248,7 @@ export class LineTracer implements Tracer {
     const how = isGone ? ('moved' as const) : ('copied' as const)
     const passage = { how, path, ...(author.by === 'version' && { version }) }
     const end = { hash, at: version.command?.since ?? version.at }
-    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
+    const all = await this.versions.of(path)
     const versions = all.filter((each) => isBefore(each, version))
     return this.traceFrom(passage, { path, versions, all, passages: place.passages + 1, end, before: version }, lines)
   }
@@ -278,7 +280,7 @@ export class LineTracer implements Tracer {
   }
 
   async #isRemovedBy(path: string, { runId, callId }: FileVersion): Promise<boolean> {
-    const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
+    const all = await this.versions.of(path)
     return all.some((each) => each.runId === runId && each.callId === callId && each.command && each.after === null)
   }
 
@@ -387,10 +389,6 @@ function mayBeOfOthers({ before, command }: FileVersion): boolean {
 /** The file that a command moved or copied there, if it is known. */
 function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
-}
-
-function writingRuns(versions: readonly FileVersion[]): string[] {
-  return [...new Set(versions.flatMap(({ runId }) => runId ?? []))]
 }
 
 function unread({ via, parent }: VersionNode): LineAuthor | undefined {

@@ -3,9 +3,7 @@ import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import type { FileContents } from './file-contents.ts'
-
-/** Max versions of a file that are followed; before them its lines have unknown authors. */
-export const maxVersions = 20_000
+import type { KnownVersions } from './known-versions.ts'
 
 /** Author of a line, as far as the rows prove it. */
 export type LineAuthor =
@@ -63,6 +61,7 @@ type FileEnd = { hash: string | null; at: Millis } | undefined
 export interface Tracer {
   readonly rows: Reading
   readonly contents: FileContents
+  readonly versions: KnownVersions
   readonly protect: ProtectedPlaces
   /** Authors of lines, counted from 0, as a file had them before they came from there. */
   traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>
