@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ApprovalView, GrantView } from '../../src/api/views/approval.ts'
 import type { Answered } from '../../src/api/views/question.ts'
 import { type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
+import { untilSo } from '../setup/until.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
@@ -123,7 +124,7 @@ test.each([
   appendFileSync(join(heddle.home, 'heddle.yaml'), `notify: { command: "${program}" }\n`)
   const terminal = heddle.terminalWith({ env: { TERM: 'xterm', ...env } }, 'ask', 'run touch made')
   await terminal.shows('every agent in session main')
-  await vi.waitUntil(() => existsSync(notes), { timeout: 60_000 })
+  await untilSo(() => existsSync(notes))
   terminal.type('y\n')
   const { out } = await terminal.ended
   expect(readFileSync(notes, 'utf8')).toMatch(/^1\|heddle: run:\w{6} is waiting for your approval$/)
@@ -144,9 +145,7 @@ test('a program that is named without a path is not looked for where an agent co
   const path = ['.', ...evil, tools, process.env['PATH']].join(':')
   const terminal = heddle.terminalWith({ env: { PATH: path } }, 'ask', 'run touch made')
   await terminal.shows('every agent in session main')
-  await vi.waitUntil(() => existsSync(join(heddle.home, 'good')) || existsSync(join(heddle.home, 'evil')), {
-    timeout: 60_000,
-  })
+  await untilSo(() => existsSync(join(heddle.home, 'good')) || existsSync(join(heddle.home, 'evil')))
   expect(existsSync(join(heddle.home, 'evil'))).toBe(false)
   terminal.type('n\n')
   await terminal.ended

@@ -6,6 +6,7 @@ import type { RunLine } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { systemClock } from '../../src/system.ts'
 import { answerPlainly, callTools, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
+import { untilSo } from '../setup/until.ts'
 import { newHeddle, type Started, type TerminalOptions, type TestHeddle } from './heddle.ts'
 import type { Terminal } from './played-terminal.ts'
 
@@ -390,7 +391,7 @@ test('a long turn calls: the bell, the terminal’s notice, and the configured p
   await chat.shows('thinking for 1')
   release()
   await chat.shows('\u0007\u001b]9;heddle: main is done: slowly; $(touch /tmp/x) "quoted"\u0007')
-  await vi.waitUntil(() => statSync(notes, { throwIfNoEntry: false }) !== undefined, { timeout: 60_000 })
+  await untilSo(() => statSync(notes, { throwIfNoEntry: false }) !== undefined)
   expect(readFileSync(notes, 'utf8')).toBe('1|heddle: main is done: slowly; $(touch /tmp/x) "quoted"')
   await leave(chat)
 })

@@ -8,6 +8,7 @@ import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
+import { approveAll } from './approve-all.ts'
 import { hostOf } from './host.ts'
 import { houseOf } from './house.ts'
 import { anyPlace } from './places.ts'
@@ -45,8 +46,6 @@ const asked = input<Act>()
 const scenario = scenarioNamed(asked.scenario)
 const folder = scenario.hasFolder ? join(dirname(asked.home), 'work') : '/crash'
 const session = 'main'
-/** What a yes is told that came second, or after the question had changed. */
-const overtaken = ['already_answered', 'changed_meanwhile', 'run_ended']
 const unheard = ['commit_unknown', 'database_unreachable', 'database_busy']
 const passes: Passes = {}
 /** After so long without a heartbeat a process gives its runs back, and others may take them. */
@@ -65,7 +64,7 @@ const me: Person = {
   sees,
   cancel,
   schedule,
-  approveAll,
+  approveAll: () => approveAll({ app, quiet, insist }),
   undoAll,
   findByMeaning,
   ...hostOf({ app, folder, heard: asked.heard, speak, insist }),
@@ -174,19 +173,6 @@ async function schedule(name: string, message: string): Promise<void> {
     })
   while (!(await insist(isThere))) await insist(() => add(new Date(systemClock.now() + 500).toISOString()))
   speak({ scheduled: name })
-}
-
-/** As people do who were told nothing: they answer what is still open. */
-async function approveAll(): Promise<void> {
-  for (;;) {
-    await quiet()
-    const open = await insist(() => app.approvals())
-    if (open.length === 0) return
-    for (const { id, hash } of open)
-      await insist(() => app.decide(`approval:${id}`, { answer: 'once', hash })).catch((error) => {
-        if (!(error instanceof HeddleError && overtaken.includes(error.code))) throw error
-      })
-  }
 }
 
 async function undoAll(): Promise<void> {

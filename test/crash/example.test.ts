@@ -5,7 +5,6 @@ import { newHeddle, type TestHeddle } from '../cli/heddle.ts'
 import { inTurn } from '../setup/long.ts'
 import { untilSo } from '../setup/until.ts'
 
-const patience = { timeout: 60_000 }
 const question = "What's the history of XFS? Use a subagent to research it."
 const found = [
   'XFS: 2 lines in 1 file.',
@@ -31,7 +30,7 @@ interface Shown {
   response: { content: string }
 }
 
-describe('the example of a sub-agent, without a model', patience, () => {
+describe('the example of a sub-agent, without a model', () => {
   let heddle: TestHeddle
   beforeEach(async () => {
     heddle = newHeddle()

@@ -9,10 +9,10 @@ import { listApprovals, resolveApproval, revoke, viewGrants } from '../../src/en
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { setCancelReason } from '../../src/store/rows/cancels.ts'
-import { readEvents } from '../../src/store/rows/events.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
+import { visibleEvents } from '../setup/visible-events.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 import { startMortal } from './killable-engine.ts'
@@ -151,7 +151,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await under.say('push it')
     const [turn] = await under.turns(1)
     expect(turn?.turn.status).toBe('cancelled')
-    const events = await store.read((rows) => readEvents(rows))
+    const events = await visibleEvents(store)
     expect(events.map(({ kind }) => kind)).not.toContain('run.waiting')
     expect(pushed).toEqual([])
   })

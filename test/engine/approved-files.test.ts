@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, symlinkSync, utimesSync, writ
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { inTurn } from '../setup/long.ts'
+import { untilSo } from '../setup/until.ts'
 import { newWorkshop, put, run, type Workshop } from './commands.ts'
 
 // Each test runs commands, some of them in a sandbox, on machines that do other things.
@@ -99,9 +100,7 @@ describe('a command that waits for a yes', () => {
       const changes = await rows.all(rows.build.selectFrom('file_changes').select('path'))
       return changes.length === 2
     })
-    await vi.waitUntil(() => existsSync(at('c.txt')) && readFileSync(at('c.txt'), 'utf8') === '3\n', {
-      timeout: 60_000,
-    })
+    await untilSo(() => existsSync(at('c.txt')) && readFileSync(at('c.txt'), 'utf8') === '3\n')
     await shop.say(question, 'once')
     await shop.outcomes(1)
     expect(log()).toBe('one\n')
@@ -113,7 +112,7 @@ describe('a command that waits for a yes', () => {
     symlinkSync('scripts/deploy.sh', at('go'))
     await shop.ask([[...run('sh ./go'), ...put('scripts/deploy.sh', says('evil'))]])
     const [question] = await shop.asked()
-    await vi.waitUntil(() => readFileSync(at('scripts/deploy.sh'), 'utf8') === says('evil'), { timeout: 60_000 })
+    await untilSo(() => readFileSync(at('scripts/deploy.sh'), 'utf8') === says('evil'))
     await shop.say(question, 'once')
     const again = await shop.askedAgain()
     expect(again.facts[0]?.value).toContain('scripts/deploy.sh')
@@ -128,7 +127,7 @@ describe('a command that waits for a yes', () => {
       shop.write({ 'deploy.sh': says('one') })
       await shop.ask([[...run(command), ...put('deploy.sh', says('evil'))]])
       const [question] = await shop.asked()
-      await vi.waitUntil(() => readFileSync(at('deploy.sh'), 'utf8') === says('evil'), { timeout: 60_000 })
+      await untilSo(() => readFileSync(at('deploy.sh'), 'utf8') === says('evil'))
       await shop.say(question, 'once')
       const again = await shop.askedAgain()
       expect(again.facts[0]?.value).toContain('deploy.sh')

@@ -5,11 +5,11 @@ import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { childrenOf } from '../../src/store/rows/child-runs.ts'
-import { readEvents } from '../../src/store/rows/events.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
+import { visibleEvents } from '../setup/visible-events.ts'
 import { newEngine, type TestEngine, type TestLimits } from './engine.ts'
 
 describe.each(databases)('children of one reply on %s', (database) => {
@@ -59,7 +59,7 @@ describe.each(databases)('children of one reply on %s', (database) => {
     const states = ['running', 'running', 'running', 'queued', 'queued']
     expect(children.map(({ state }) => state)).toEqual(states)
     await finish()
-    const events = await under.runtime.store.read((rows) => readEvents(rows))
+    const events = await visibleEvents(under.runtime.store)
     const kinds = (id: string) => events.filter(({ subject }) => subject === `run:${id}`).map(({ kind }) => kind)
     expect(children.map(({ id }) => kinds(id))).toEqual(
       states.map((state) => [...(state === 'queued' ? ['run.queued'] : []), 'run.started', 'run.ended']),

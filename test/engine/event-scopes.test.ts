@@ -3,14 +3,13 @@ import { type Event, isAboutRun } from '../../src/domain/event.ts'
 import { whenEnded } from '../../src/engine/run/request.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { rename } from '../../src/engine/turns/sessions.ts'
-import { readEvents, recordEvent } from '../../src/store/rows/events.ts'
+import { recordEvent } from '../../src/store/rows/events.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { migrations } from '../../src/store/schema-version.ts'
-import type { Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { untilSo } from '../setup/until.ts'
+import { visibleEvents } from '../setup/visible-events.ts'
 import { emptyWorld } from '../store/filled-world.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
@@ -34,7 +33,7 @@ describe.each(databases)('events on %s', (database) => {
     const { itemId } = await under.say('go')
     await whenEnded(under.engine, itemId, new AbortController().signal)
     const { store } = under.runtime
-    const events = await store.read((rows) => readEvents(rows))
+    const events = await visibleEvents(store)
     const runs = await store.read((rows) => runsOf(rows, {}))
     const sessions = await store.read((rows) => findSessions(rows))
     const root = runs.find(({ parentRunId }) => parentRunId === null)
@@ -58,7 +57,7 @@ describe.each(databases)('events on %s', (database) => {
       researcher: () => ({ text: 'Found.' }),
     })
     await office.ask('go')
-    const events = await office.engine.store.read((rows) => readEvents(rows))
+    const events = await visibleEvents(office.engine.store)
     const [first] = await office.engine.store.read((rows) => runsOf(rows, {}))
     const planned = events.filter(({ kind }) => kind === 'plan.changed' || kind === 'task.changed')
     expect(new Set(planned.map(({ kind }) => kind)).size).toBe(2)
@@ -71,7 +70,7 @@ describe.each(databases)('events on %s', (database) => {
     const { session } = await append({ ...runtime, store }, { folder, label: 'main', draft })
     await rename({ ...runtime, store }, folder, 'main', 'other')
     const [run] = await store.read((rows) => runsOf(rows, {}))
-    const events = await firstEvents(store, 3)
+    const events = await visibleEvents(store)
     expect(events.map(({ kind, payload: { sessionId, root } }) => ({ kind, sessionId, root }))).toEqual([
       { kind: 'session.created', sessionId: session.id, root: undefined },
       { kind: 'turn.added', sessionId: session.id, root: run?.id },
@@ -93,7 +92,7 @@ describe.each(databases)('events on %s', (database) => {
       for (const sql of upgrade.filter((each) => each.startsWith('UPDATE events')))
         await tx.run({ prepare: () => ({ sql, parameters: [] }) })
     })
-    const events = await firstEvents(now.store, 3)
+    const events = await visibleEvents(now.store)
     const scope = { sessionId: session.id, root: run?.id }
     expect(events.find((event) => event.subject === subject)?.payload).toEqual(scope)
     expect(events.find((event) => event.subject === `turn:${turnId}`)?.payload).toMatchObject(scope)
@@ -104,14 +103,4 @@ const draft = { query: [{ content: 'hello' }], response: { content: 'hi' } }
 
 function isOfRequest({ kind }: Event): boolean {
   return kind !== 'session.created'
-}
-
-/** On PostgreSQL an event is shown when every older transaction of the server has ended. */
-async function firstEvents(store: Store, count: number): Promise<Event[]> {
-  let events: Event[] = []
-  await untilSo(async () => {
-    events = await store.read((rows) => readEvents(rows))
-    return events.length >= count
-  })
-  return events
 }

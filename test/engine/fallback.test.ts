@@ -2,12 +2,12 @@ import { afterEach, describe, expect } from 'vitest'
 import { type Model, ModelFailure } from '../../src/domain/model.ts'
 import { Stop } from '../../src/engine/run/active-run.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { readEvents } from '../../src/store/rows/events.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
+import { visibleEvents } from '../setup/visible-events.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
 const down = (more: { retry?: 'never' | 'later'; retryAfter?: number; code?: string } = {}) =>
@@ -55,7 +55,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
       { call: 2, model: 'main', state: 'free' },
       { call: 3, model: 'local', state: 'spent' },
     ])
-    const events = await chain.runtime.store.read((rows) => readEvents(rows, undefined, 100))
+    const events = await visibleEvents(chain.runtime.store)
     expect(events.find(({ kind }) => kind === 'run.fallback')?.payload).toMatchObject({
       from: 'main',
       to: 'local',

@@ -13,9 +13,7 @@ import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { answered, calling, newSpawning, type Spawning, spawns, spawnsInner } from './spawning.ts'
 
-const patience = { timeout: 60_000 }
-
-describe.each(databases)('sub-agents on %s', patience, (database) => {
+describe.each(databases)('sub-agents on %s', (database) => {
   const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())

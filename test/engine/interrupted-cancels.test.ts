@@ -10,9 +10,7 @@ import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { answered, calling, newSpawning, type Spawning, spawns } from './spawning.ts'
 
-const patience = { timeout: 30_000 }
-
-describe.each(databases)('a cancel that dies after its first commit on %s', patience, (database) => {
+describe.each(databases)('a cancel that dies after its first commit on %s', (database) => {
   const test = testOn(database)
   let nest: Spawning
   afterEach(() => nest.remove())

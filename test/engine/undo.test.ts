@@ -6,12 +6,11 @@ import type { Tool } from '../../src/domain/tools/tool.ts'
 import { undo } from '../../src/engine/files/undo.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { gate } from '../../src/models/gate.ts'
-import { readEvents } from '../../src/store/rows/events.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { untilSo } from '../setup/until.ts'
+import { visibleEvents } from '../setup/visible-events.ts'
 import { testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, read, write } from './hands.ts'
 
@@ -55,11 +54,8 @@ describe.each(databases)('undo on %s', (database) => {
     expect(pool.names()).toEqual(['a', 'sub'])
     expect((await changes(runId)).every(({ undoneAt }) => undoneAt !== null)).toBe(true)
     expect(await undo(engine, runId)).toEqual(nothing)
-    // On PostgreSQL an event is shown when no older transaction is open.
-    const undone = async () =>
-      (await engine.store.read((rows) => readEvents(rows))).filter(({ kind }) => kind === 'run.undone')
-    await untilSo(async () => (await undone()).length > 0)
-    expect(await undone()).toMatchObject([{ subject: `run:${runId}`, payload: { restored: 3, refused: 0 } }])
+    const undone = (await visibleEvents(engine.store)).filter(({ kind }) => kind === 'run.undone')
+    expect(undone).toMatchObject([{ subject: `run:${runId}`, payload: { restored: 3, refused: 0 } }])
   })
 
   test('a file that somebody changed since stays, and is told with whom; the others are put back', async () => {

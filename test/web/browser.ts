@@ -22,6 +22,9 @@ export const looks = inTurn(
   Math.floor(today / 7),
 )
 
+/** For what never comes. Shorter than the limit of a test, so that it tells what it waited for. */
+const patience = 100_000
+
 const axe = readFileSync(join(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8')
 
 /** A real daemon with the rehearsal model, and a browser that is signed in to it. */
@@ -196,15 +199,17 @@ export async function closeBrowser(): Promise<void> {
   browser = undefined
 }
 
-function newContext(browser: Browser, { theme = 'light', width = 1440, height = 900 }: PageOptions) {
+async function newContext(browser: Browser, { theme = 'light', width = 1440, height = 900 }: PageOptions) {
   const isPhone = width < 760
-  return browser.newContext({
+  const made = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
     reducedMotion: 'reduce',
     ...(isPhone && { hasTouch: true, isMobile: true }),
     permissions: ['clipboard-read', 'clipboard-write'],
   })
+  made.setDefaultTimeout(patience)
+  return made
 }
 
 /** Collects what must not happen on any page. */

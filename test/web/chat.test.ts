@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { untilSo } from '../setup/until.ts'
 import { startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
@@ -23,7 +24,7 @@ describe('a chat', () => {
     await asked.getByText('asks to start a plan').waitFor()
     // The words of a reply stand before the calls that it made, also after a reload.
     const answer = page.getByRole('article', { name: 'Answer under way' })
-    await expect.poll(() => answer.textContent(), { timeout: 20_000 }).toMatch(/has 6 tasks.*wait<?\d/s)
+    await untilSo(async () => /has 6 tasks.*wait<?\d/s.test((await answer.textContent()) ?? ''))
     await page.waitForFunction(() => document.title === '(1) main · heddle')
     await asked.getByRole('button', { name: 'Allow once' }).click()
     await asked.getByText('asks to use write_file').waitFor()
@@ -120,7 +121,7 @@ describe('a chat', () => {
       await page.mouse.wheel(0, -5000)
       return page.evaluate(() => window.scrollY)
     }
-    await expect.poll(scrollUp, { timeout: 20_000 }).toBe(0)
+    await untilSo(async () => (await scrollUp()) === 0)
     await send(page, 'what can you do?')
     await page.waitForFunction(isAtEnd)
     await page.keyboard.press('Control+k')

@@ -8,21 +8,23 @@ const words = Array.from({ length: 60 }, (_, at) => `word${at}`)
 /** Eight parts: the first at once, each further one when the test allows it. */
 const inParts = { pieceBytes: 250, pause: 1 }
 let allowed = 0
-let wake = () => {}
+const waiting = new Set<() => void>()
 const clock: Clock = {
   ...systemClock,
   async sleep(_, signal) {
     while (allowed === 0 && !signal?.aborted)
       await new Promise<void>((resolve) => {
-        wake = resolve
+        waiting.add(resolve)
         signal?.addEventListener('abort', () => resolve())
       })
-    allowed--
+    // One that was cut must not take a part from another.
+    if (!signal?.aborted) allowed--
   },
 }
 const allow = (parts: number) => {
   allowed = parts
-  wake()
+  for (const wake of waiting) wake()
+  waiting.clear()
 }
 
 /** A coordinator that has a plan made and starts it only when it is told to; undefined for what is not about a plan. */

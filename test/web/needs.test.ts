@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { untilSo } from '../setup/until.ts'
 import { axeFindings, isTooWide, startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
@@ -69,7 +70,7 @@ describe('what needs you', () => {
       if (await show.isVisible()) await show.click()
       return (await card.getByText('@tester').count()) > 0 && !(await show.isVisible())
     }
-    await expect.poll(isTold, { timeout: 60_000 }).toBe(true)
+    await untilSo(isTold)
     await card.getByRole('button', { name: 'No…' }).click()
     await card.getByLabel(/Why not/).fill('too much')
     await card.getByRole('button', { name: 'Do not allow it' }).click()

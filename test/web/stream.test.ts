@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isLong } from '../setup/long.ts'
+import { untilSo } from '../setup/until.ts'
 import { startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
@@ -60,7 +61,7 @@ describe('the live stream', () => {
       const message = { kind: 'state', connection: { state: 'live' }, cursor: 'of an event that was missed', texts: [] }
       for (let time = 0; time < 3; time++) channel.postMessage(message)
     })
-    await expect.poll(() => readings).toBe(1)
+    await untilSo(() => readings === 1)
     await say('missed', 'one')
     release()
     await second.getByText('noted: one').waitFor()
