@@ -1,5 +1,5 @@
 import type { OutcomeBlock } from '../api/commands.ts'
-import type { Shown } from '../api/turns.ts'
+import type { ShowResult } from '../api/turns.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { ModelClamp } from '../domain/run.ts'
@@ -7,7 +7,7 @@ import { approvalBlocks } from './approvals.ts'
 import { factsBlock } from './outcome.ts'
 
 /** Output of /show: facts, then texts. `heddle show` and `heddle why` print more. */
-export function blocksFor(shown: Shown): OutcomeBlock[] {
+export function blocksFor(shown: ShowResult): OutcomeBlock[] {
   switch (shown.kind) {
     case 'turn':
       return [

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { MediocreName } from '../../src/testing.ts'
 import type { Databases } from '../crash/databases.ts'
 import type { Watch } from '../crash/watch.ts'
@@ -45,7 +45,7 @@ export async function playRound(row: SoakRow, options: RoundOptions): Promise<Ou
     const kills = await killUntil(over, stage, { chance, mostKills })
     await over.promise
     for (let which = 0; which < row.daemons; which++) await stage.endDaemon(which, 'SIGTERM')
-    const answered = asking && (JSON.parse((await asking.ended).out) as Answered)
+    const answered = asking && (JSON.parse((await asking.ended).out) as RequestAnswer)
     return await judge(stage, checker, { kills, accepted, answered })
   } finally {
     await stage.remove()
@@ -53,7 +53,7 @@ export async function playRound(row: SoakRow, options: RoundOptions): Promise<Ou
 }
 
 async function handIn(stage: Stage, content: string): Promise<{ accepted: string; content: string }> {
-  const { itemId = '' } = await stage.json<Answered>('ask', '--no-wait', content)
+  const { itemId = '' } = await stage.json<RequestAnswer>('ask', '--no-wait', content)
   return { accepted: itemId, content }
 }
 

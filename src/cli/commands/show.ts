@@ -1,4 +1,4 @@
-import type { Shown } from '../../api/turns.ts'
+import type { ShowResult } from '../../api/turns.ts'
 import type { RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
 import { describePart } from '../../domain/attachment.ts'
@@ -36,7 +36,7 @@ export const registerShow: Register = (program, run) => {
     )
 }
 
-function shownPage(here: CommandContext, shown: Shown): string {
+function shownPage(here: CommandContext, shown: ShowResult): string {
   switch (shown.kind) {
     case 'turn':
       return turnPage(here, shown)

@@ -1,4 +1,4 @@
-import type { Answered } from '../../api/views/question.ts'
+import type { RequestAnswer } from '../../api/views/question.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
 import type { TurnModel, Usage } from '../../domain/turn.ts'
@@ -35,7 +35,7 @@ export function answerText(screen: Screen, { text, error }: ShownAnswer): string
   return [markdown(screen, text), ...errorLines].join('\n')
 }
 
-type ShownAnswer = AnswerFacts & Pick<Answered, 'text' | 'error'>
+type ShownAnswer = AnswerFacts & Pick<RequestAnswer, 'text' | 'error'>
 
 /** Which model another one took the place of, and why; undefined if none did. */
 export function clampWords({ clamped }: Pick<TurnModel, 'clamped'>): string | undefined {

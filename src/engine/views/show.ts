@@ -1,4 +1,4 @@
-import type { Shown } from '../../api/turns.ts'
+import type { ShowResult } from '../../api/turns.ts'
 import type { ResultView } from '../../api/views/result.ts'
 import type { RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
@@ -45,7 +45,7 @@ interface ShowContext extends Pick<Engine, 'agents' | 'protect'> {
 }
 
 /** Shows what a reference names. A bare word is a session, else a turn, else a run. */
-export async function show(rows: Reading, text: string, folder: string, context: ShowContext): Promise<Shown> {
+export async function show(rows: Reading, text: string, folder: string, context: ShowContext): Promise<ShowResult> {
   const { kind, id } = parseReference(text)
   switch (kind) {
     case 'session':
@@ -79,7 +79,7 @@ export async function show(rows: Reading, text: string, folder: string, context:
   }
 }
 
-async function showBare(rows: Reading, word: string, folder: string, context: ShowContext): Promise<Shown> {
+async function showBare(rows: Reading, word: string, folder: string, context: ShowContext): Promise<ShowResult> {
   const [session] = await findSessions(rows, { label: word, folder })
   if (session) return { kind: 'session', ...(await viewSessionDetails(rows, session)) }
   try {
