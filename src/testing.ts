@@ -11,8 +11,8 @@ import type { Model } from './domain/model.ts'
 import type { Tool } from './domain/tools/tool.ts'
 import { ensureHome, homePaths } from './home/home.ts'
 import { type ScriptedModel, scriptedModel } from './models/scripted.ts'
-import { type HallOptions, hallRule } from './testing/hall.ts'
-import { providerRequestOf, toScriptedReply } from './testing/hall-model.ts'
+import { type HallOptions, hallRule } from './testing/mediocre-rule.ts'
+import { providerRequestOf, toScriptedReply } from './testing/model-conversions.ts'
 
 export {
   type Delta,
@@ -28,7 +28,7 @@ export {
 export { type Gate, gate } from './models/gate.ts'
 export { type Script, type ScriptedModel, type ScriptedReply, scriptedModel } from './models/scripted.ts'
 export type { EmbeddingsFaults, EmbeddingsRequest, TestEmbeddings } from './testing/embeddings-api.ts'
-export { type HallOptions, hallRule, type MediocreName, mediocreNames } from './testing/hall.ts'
+export { type HallOptions, hallRule, type MediocreName, mediocreNames } from './testing/mediocre-rule.ts'
 export type { OllamaModel } from './testing/ollama-api.ts'
 export type { ProviderLogLine } from './testing/provider-log.ts'
 export {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hallRule } from '../../src/testing.ts'
-import { seedFor } from '../testing/hall-truth.ts'
+import { seedFor } from '../testing/mediocre-endings.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
 const goal = '2 tasks by the silent'

@@ -1,6 +1,6 @@
 import type { Config } from '../../src/config/config.ts'
 import { hallRule, type ProviderAnswer, type ProviderRequest, type WrittenRule } from '../../src/testing.ts'
-import { seedFor } from '../testing/hall-truth.ts'
+import { seedFor } from '../testing/mediocre-endings.ts'
 import type { House } from './house.ts'
 import { call, callsOnce, spawns, spawnsAgent, startsPlan, withChildren } from './scripted-calls.ts'
 

@@ -4,7 +4,7 @@ import { spawnChild } from '../../src/engine/run/spawn.ts'
 import type { Engine } from '../../src/engine/runtime.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import type { Tx } from '../../src/store/store.ts'
-import { providerRequestOf, toScriptedReply } from '../../src/testing/hall-model.ts'
+import { providerRequestOf, toScriptedReply } from '../../src/testing/model-conversions.ts'
 import { hallRule, mediocreNames } from '../../src/testing.ts'
 import type { Life } from './simulator-schedule.ts'
 

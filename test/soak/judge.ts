@@ -5,7 +5,7 @@ import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { Spending } from '../../src/domain/spending.ts'
 import type { ProviderLogLine } from '../../src/testing.ts'
 import type { Watch } from '../crash/watch.ts'
-import { endingOf } from '../testing/hall-truth.ts'
+import { endingOf } from '../testing/mediocre-endings.ts'
 import { mostAgents, type Stage } from './stage.ts'
 
 /** What came of one plan. Problems are sentences. */

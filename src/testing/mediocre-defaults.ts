@@ -1,4 +1,4 @@
-import { type HallRequest, isNews, isUnreadable } from './hall-request.ts'
+import { type HallRequest, isNews, isUnreadable } from './mediocre-request.ts'
 import type { ProviderAnswer } from './provider-wire.ts'
 
 const planner = 'project-planner'

@@ -1,5 +1,5 @@
-import { playDefault, readOnlyCall, requestedTaskCount } from './hall-defaults.ts'
-import { type HallRequest, isNews, isUnreadable, readHallRequest } from './hall-request.ts'
+import { playDefault, readOnlyCall, requestedTaskCount } from './mediocre-defaults.ts'
+import { type HallRequest, isNews, isUnreadable, readHallRequest } from './mediocre-request.ts'
 import type { ProviderAnswer, ProviderRequest } from './provider-wire.ts'
 
 /** Models of the hall, named after their habits. */

@@ -5,7 +5,7 @@ import { hallModel, hallRule, type MediocreName, mediocreNames, type ProviderReq
 import { newOffice, type Office } from '../engine/test-team.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { endings, seedFor } from './hall-truth.ts'
+import { endings, seedFor } from './mediocre-endings.ts'
 
 /** What a model says without end is nothing to print. */
 const maxCompared = 66
