@@ -36,7 +36,7 @@ export interface UsageDifference {
 /** Runs that died three times without a step in between are ended by the runtime; the task has failed, and says so. */
 const quarantined = /processes in a row crashed on this run/
 
-/** How runs of the hall may end. */
+/** How runs of mediocre models may end. */
 const ends = ['completed', 'failed:looping', 'failed:nothing_returned', 'failed:no_plan']
 
 /** What was done to a plan, and what whoever asked was told. */

@@ -34,7 +34,7 @@ export interface RoundOptions {
 /** One plan from the question to its end, with daemons that die meanwhile; then what came of it is judged. */
 export async function playRound(row: SoakRow, options: RoundOptions): Promise<Outcome> {
   const { chance, checker, databases, server, tasks, teller, mostKills } = options
-  const goal = `${tasks} tasks by the whole hall${teller ? `, told by the ${teller}` : ''}`
+  const goal = `${tasks} tasks by all models${teller ? `, told by the ${teller}` : ''}`
   const stage = await openStage(row, { databases, server, chance, seed: seedFor(goal, teller, true) })
   options.onStage(stage)
   try {
