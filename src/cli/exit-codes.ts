@@ -1,6 +1,6 @@
 import type { RequestAnswer } from '../api/views/question.ts'
 import { budgetTool } from '../domain/approval.ts'
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { approveLine } from './approvals/question-page.ts'
 import { printable } from './terminal/screen.ts'
 
@@ -14,7 +14,7 @@ export function exitCodeOf({ status, approvals }: Pick<RequestAnswer, 'status' |
 
 /** The line for a run that needs the user, with the command that approves its first question. */
 export function needsYouLine({ questions = [], session, runId }: RequestAnswer): string {
-  const run = runId ? `run:${tail(runId)}` : printable(session)
+  const run = runId ? `run:${shortId(runId)}` : printable(session)
   const [first] = questions
   const others = questions.length > 1 ? `, and ${questions.length - 1} more: heddle approvals` : ''
   if (!first) return `${run} needs you    heddle approvals`

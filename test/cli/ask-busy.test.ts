@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RequestAnswer } from '../../src/api/views/question.ts'
-import { tail } from '../../src/domain/id.ts'
+import { shortId } from '../../src/domain/id.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
 const home = heddleWithModel(() => ({
@@ -21,6 +21,6 @@ test('what is handed in to a busy session says which run it waits behind, and ho
     follow: 'heddle watch session:main',
   })
   const { out } = await heddle.run('ask', 'and this?', '--no-wait')
-  expect(out).toContain(`queued behind run:${tail(first.runId ?? '')}`)
+  expect(out).toContain(`queued behind run:${shortId(first.runId ?? '')}`)
   expect(out).toContain('heddle watch session:main')
 })

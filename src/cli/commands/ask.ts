@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { Question, RequestAnswer, SubmitResult } from '../../api/views/question.ts'
 import type { WorkInProgress } from '../../api/views/run.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { spendingOf } from '../../domain/spending.ts'
 import type { Client } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/daemon-request.ts'
@@ -275,14 +275,14 @@ async function askPage(here: CommandContext, answer: RequestAnswer, took: number
 /** Progress of a question that is not answered yet. */
 function progressWords({ status, runId, queuedBehind, session, until }: RequestAnswer): string {
   const later = until === undefined ? '' : `, which continues at ${until.slice(0, 16).replace('T', ' ')} UTC`
-  if (queuedBehind !== undefined) return `queued behind run:${tail(queuedBehind)}${later}`
+  if (queuedBehind !== undefined) return `queued behind run:${shortId(queuedBehind)}${later}`
   const what = status === 'accepted' ? 'queued' : 'still running'
-  return `${what}: ${runId === null ? printable(session) : `run:${tail(runId)}`}${later}`
+  return `${what}: ${runId === null ? printable(session) : `run:${shortId(runId)}`}${later}`
 }
 
 /** The command that follows the run; before a run has taken the question, the session. */
 function followCommand({ runId, session }: RequestAnswer): string {
-  return `heddle watch ${runId === null ? `session:${printable(session)}` : `run:${tail(runId)}`}`
+  return `heddle watch ${runId === null ? `session:${printable(session)}` : `run:${shortId(runId)}`}`
 }
 
 function appendPath(path: string, before: string[] = []): string[] {

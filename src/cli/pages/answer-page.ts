@@ -1,6 +1,6 @@
 import type { RequestAnswer } from '../../api/views/question.ts'
 import type { Millis } from '../../domain/clock.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { TurnModel, Usage } from '../../domain/turn.ts'
 import { failureLines } from '../chat/talk-lines.ts'
 import { markdown } from '../terminal/markdown.ts'
@@ -54,7 +54,7 @@ export function lastLine(screen: Screen, facts: AnswerFacts): string {
 }
 
 function factsLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
-  const turn = `turn:${tail(turnId ?? '')}`
+  const turn = `turn:${shortId(turnId ?? '')}`
   const inAll = request && totalUsd(request) > totalUsd(usage) ? ` of ${formatMoney(request)}` : ''
   const after = [formatTokenCounts(usage), `${formatMoney(usage)}${inAll}`, formatSeconds(took)].join(' · ')
   const command = next ?? `heddle show ${turn}`

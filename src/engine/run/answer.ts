@@ -1,5 +1,5 @@
 import type { RequestAnswer } from '../../api/views/question.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { outcomeWord, type Run, type RunError } from '../../domain/run.ts'
 import { spendingOf } from '../../domain/spending.ts'
 import { findItem } from '../../store/rows/inbox.ts'
@@ -121,7 +121,7 @@ async function stoppedError(rows: Reading, run: Run): Promise<RunError | undefin
   const { id, rootRunId } = run
   const stopped = id === rootRunId ? await stoppedRequest(rows, run) : undefined
   if (!stopped) return undefined
-  const names = stopped.unfinished.map((each) => `@${each.agent} (run:${tail(each.id)})`)
+  const names = stopped.unfinished.map((each) => `@${each.agent} (run:${shortId(each.id)})`)
   const more = names.length > maxNamed ? `, and ${names.length - maxNamed} more` : ''
   const what =
     names.length > 0 ? `not finished: ${names.slice(0, maxNamed).join(', ')}${more}` : 'results not processed'

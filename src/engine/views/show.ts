@@ -25,7 +25,7 @@ import { findTurn, readThreads } from '../../store/rows/threads.ts'
 import { promptText } from '../../store/rows/turns.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
-import { artifactsNow, lastOfEach } from '../files/artifacts.ts'
+import { artifactsNow, lastChanges } from '../files/artifacts.ts'
 import { resultLine, viewPlan, viewTask } from '../plans/plan-views.ts'
 import { Journal } from '../run/context/journal.ts'
 import type { Engine } from '../runtime.ts'
@@ -185,7 +185,11 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     turnId: items.find(({ consumedByTurn }) => consumedByTurn !== null)?.consumedByTurn ?? null,
     ...(result && { result: { id: result.id, status: result.status, summary: result.summary } }),
     ...(run.error && { error: run.error }),
-    files: lastOfEach(changes).map(({ path, after, undoneAt }) => ({ path, sha256: after, undone: undoneAt !== null })),
+    files: lastChanges(changes).map(({ path, after, undoneAt }) => ({
+      path,
+      sha256: after,
+      undone: undoneAt !== null,
+    })),
     commands: journal.unsafeCalls,
     steps: steps.map(({ seq, kind, payload, at }) => ({
       seq,
