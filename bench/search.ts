@@ -2,7 +2,7 @@ import { idSource } from '../src/domain/id.ts'
 import { nothingProtected } from '../src/domain/tools/path-handle.ts'
 import type { Runtime } from '../src/engine/runtime.ts'
 import { findByWords } from '../src/engine/search/find-by-words.ts'
-import { indexSome } from '../src/engine/search/index-turns.ts'
+import { indexBatch } from '../src/engine/search/index-turns.ts'
 import { searchIndex } from '../src/engine/search/search-index.ts'
 import { append } from '../src/engine/turns/append.ts'
 import { openStore } from '../src/store/open.ts'
@@ -53,12 +53,12 @@ async function measureOn(name: string, runtime: Runtime, scratch: Scratch, size?
   scratch.say(`indexing them on ${name}`)
   const pending = () => runtime.store.read(hasUnindexed)
   // Many steps in one transaction: a home takes its time for them, a benchmark need not.
-  const together = (tx: Tx) => repeat(stepsTogether, () => indexSome(tx))
+  const together = (tx: Tx) => repeat(stepsTogether, () => indexBatch(tx))
   while (await pending()) await runtime.store.write('index', together)
   const after = size?.()
   await growBy((label) => append(runtime, { folder, label, draft: draft() }), labels, late)
   const indexing = await measure(async () => {
-    while (await pending()) await runtime.store.write('index', indexSome)
+    while (await pending()) await runtime.store.write('index', indexBatch)
   })
   const times = await searchTimes(runtime)
   const detail = `${queries} queries of three words for each, each word as frequent as in a text; ${turns} turns, ${name}`

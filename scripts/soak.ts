@@ -14,7 +14,7 @@ import { playRound } from '../test/soak/round.ts'
 import { type SoakRow, soakRows } from '../test/soak/rows.ts'
 import type { Stage } from '../test/soak/stage.ts'
 
-// Plans of twelve tasks, carried out by a hall of mediocre models behind a real provider, while real daemons are killed.
+// Plans of twelve tasks, carried out by mediocre models behind a real provider, while real daemons are killed.
 const usage = `npm run soak -- plans [options]
   --minutes N   begins no plan after so many minutes; each row has at least one (1)
   --row NAME    ${soakRows.map(({ name }) => name).join(', ')}; all if none is named

@@ -11,8 +11,8 @@ import type { Model } from './domain/model.ts'
 import type { Tool } from './domain/tools/tool.ts'
 import { ensureHome, homePaths } from './home/home.ts'
 import { type ScriptedModel, scriptedModel } from './models/scripted.ts'
-import { type HallOptions, hallRule } from './testing/hall.ts'
-import { providerRequestOf, toScriptedReply } from './testing/hall-model.ts'
+import { type MediocreOptions, mediocreRule } from './testing/mediocre-rule.ts'
+import { providerRequestOf, toScriptedReply } from './testing/model-conversions.ts'
 
 export {
   type Delta,
@@ -28,16 +28,16 @@ export {
 export { type Gate, gate } from './models/gate.ts'
 export { type Script, type ScriptedModel, type ScriptedReply, scriptedModel } from './models/scripted.ts'
 export type { EmbeddingsFaults, EmbeddingsRequest, TestEmbeddings } from './testing/embeddings-api.ts'
-export { type HallOptions, hallRule, type MediocreName, mediocreNames } from './testing/hall.ts'
+export { type MediocreName, type MediocreOptions, mediocreNames, mediocreRule } from './testing/mediocre-rule.ts'
 export type { OllamaModel } from './testing/ollama-api.ts'
 export type { ProviderLogLine } from './testing/provider-log.ts'
 export {
   answerPlainly,
   callTools,
   failThenAnswer,
+  findScript,
   followRules,
   type ProviderRule,
-  scriptNamed,
   type WrittenRule,
 } from './testing/provider-scripts.ts'
 export { type ProviderOptions, startProvider, type TestProvider } from './testing/provider-server.ts'
@@ -94,12 +94,12 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   }
 }
 
-/** A model of the hall of mediocre models, or the whole hall, without a provider: see `hallRule`. */
-export function hallModel(options: HallOptions & Partial<Pick<Model, 'window' | 'price'>> = {}): ScriptedModel {
+/** A mediocre model, or all of them, without a provider: see `mediocreRule`. */
+export function mediocreModel(options: MediocreOptions & Partial<Pick<Model, 'window' | 'price'>> = {}): ScriptedModel {
   const { who, seed, ...settings } = options
-  const answer = hallRule({ ...(who && { who }), ...(seed !== undefined && { seed }) })
+  const answer = mediocreRule({ ...(who && { who }), ...(seed !== undefined && { seed }) })
   return scriptedModel((request) => toScriptedReply(answer(providerRequestOf(request))), {
-    name: who ?? 'hall',
+    name: who ?? 'mediocre',
     ...settings,
   })
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Answered } from '../src/api/views/question.ts'
+import type { RequestAnswer } from '../src/api/views/question.ts'
 import type { RunView } from '../src/api/views/run.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../src/testing.ts'
 import { newHeddle, type TestHeddle } from './cli/heddle.ts'
@@ -96,7 +96,7 @@ function start([program = '', ...args]: string[]): Command {
 async function busyDaemon(command: string[]): Promise<Daemon> {
   const daemon = start(command)
   await daemon.says('running:')
-  const { runId } = await heddle.json<Answered>('ask', '--no-wait', 'which port?')
+  const { runId } = await heddle.json<RequestAnswer>('ask', '--no-wait', 'which port?')
   await provider.until(({ kind }) => kind === 'received')
   const { daemon: program } = await heddle.json<{ daemon: number }>('status')
   const processes = [program, parentOf(program)].filter((pid) => pid !== process.pid)

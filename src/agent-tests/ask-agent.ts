@@ -1,7 +1,7 @@
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { PlanView, TaskView } from '../api/views/plan.ts'
-import type { Answered } from '../api/views/question.ts'
+import type { RequestAnswer } from '../api/views/question.ts'
 import type { ToolCall } from '../domain/turn.ts'
 import type { PlannedTask } from './evidence.ts'
 
@@ -22,7 +22,7 @@ export async function askAgent(
   heddle: Heddle,
   app: App,
   { folder, agent, task, model, signal }: AgentTask,
-): Promise<Answered> {
+): Promise<RequestAnswer> {
   const { itemId, session } = await app.submit(folder, { session: 'main', content: task, agent, model })
   const work = await heddle.work({ folder, session })
   try {
@@ -52,7 +52,10 @@ async function answerApprovals(app: App): Promise<void> {
 }
 
 /** All tool calls in the turns of an answer. */
-export async function callsOf(app: App, { folder, turns }: Pick<Answered, 'folder' | 'turns'>): Promise<ToolCall[]> {
+export async function callsOf(
+  app: App,
+  { folder, turns }: Pick<RequestAnswer, 'folder' | 'turns'>,
+): Promise<ToolCall[]> {
   const calls: ToolCall[] = []
   for (const id of turns) {
     const turn = await app.show(folder, `turn:${id}`)

@@ -2,7 +2,7 @@ import type { Millis } from '../domain/clock.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { RunState } from '../domain/run.ts'
 import type { ListPage, PageOptions } from './views/page.ts'
-import type { Answered, Question, SubmitResult } from './views/question.ts'
+import type { Question, RequestAnswer, SubmitResult } from './views/question.ts'
 import type { UndoReport } from './views/result.ts'
 import type { DayUsage, RunFilter, RunLine, RunSteps, SpendingKey, UsageReport } from './views/run.ts'
 import type { StatusView } from './views/status.ts'
@@ -12,7 +12,7 @@ export interface RunApp {
   /** Queues an input: durable when this resolves, whether a worker runs or not. */
   submit(folder: string, question: Question): Promise<SubmitResult>
   /** Resolves when all work caused by the input is done, or with `waiting` on abort or when an approval is needed. */
-  answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
+  answer(folder: string, itemId: string, signal: AbortSignal): Promise<RequestAnswer>
   /** The newest runs, oldest first; older ones follow `next`. */
   runs(filter?: RunFilter): Promise<ListPage<RunLine>>
   /**

@@ -13,7 +13,7 @@ import type { ThreadDiff, TreeTurn, TurnLine, TurnView, WindowTurn } from './vie
 import type { WhyView } from './views/why.ts'
 
 /** View of anything that a reference can name. */
-export type Shown =
+export type ShowResult =
   | TurnView
   | RunView
   | ({ kind: 'approval' } & ApprovalView)
@@ -51,7 +51,7 @@ export interface TurnApp {
   tips(): Promise<TurnLine[]>
   /** The turns that a model would get as context here. */
   context(folder: string, of: string): Promise<TurnLine[]>
-  show(folder: string, reference: string): Promise<Shown>
+  show(folder: string, reference: string): Promise<ShowResult>
   /** Explains why something exists, back to the user's words; `forward` adds its consequences. */
   why(folder: string, reference: string, options?: { forward?: boolean }): Promise<WhyView>
   diff(folder: string, a: string, b: string): Promise<ThreadDiff>

@@ -9,7 +9,7 @@ import { judge } from '../agent-tests/judge.ts'
 import { planChecks } from '../agent-tests/plan-checks.ts'
 import { installAgent, makeScratch, type Scratch } from '../agent-tests/scratch.ts'
 import type { App } from '../api/app.ts'
-import type { Answered } from '../api/views/question.ts'
+import type { RequestAnswer } from '../api/views/question.ts'
 import type { Config } from '../config/config.ts'
 import { owner } from '../domain/access/principal.ts'
 import type { Agent } from '../domain/agent.ts'
@@ -116,7 +116,7 @@ async function runAgent(test: AgentTest, { home, folder }: Scratch) {
   }
 }
 
-async function leftBy(app: App, { checks }: Fixture, answered: Answered, late: number | undefined): Promise<Left> {
+async function leftBy(app: App, { checks }: Fixture, answered: RequestAnswer, late: number | undefined): Promise<Left> {
   const isPlanned = checks.some(({ kind }) => Object.hasOwn(planChecks, kind))
   return {
     state: answered.status === 'accepted' ? 'waiting' : answered.status,

@@ -6,7 +6,7 @@ import type { Job } from '../domain/jobs/job.ts'
 import { checkEventName, checkTimetable, nextTimes } from '../domain/jobs/schedule.ts'
 import { clampRunOptions } from '../domain/run-options.ts'
 import { addJob, deleteJob, editJob, editOf, enableJob, type JobDraft, noJob } from '../engine/jobs/change-job.ts'
-import { type FireResult, fireJob, isHeld } from '../engine/jobs/fire.ts'
+import { areJobsHeld, type FireResult, fireJob } from '../engine/jobs/fire.ts'
 import { viewFire, viewJob, viewMessage, viewSchedule } from '../engine/jobs/job-views.ts'
 import { viewJobWeek } from '../engine/jobs/job-week.ts'
 import { readActiveHours, readNewJob, readSchedule, readSettings } from '../engine/jobs/read-settings.ts'
@@ -164,7 +164,7 @@ async function checkDraft<T extends Partial<JobDraft> & { folder: string }>(
 }
 
 async function assertNotHeld({ store }: AppEngine): Promise<void> {
-  if (await store.read(isHeld))
+  if (await store.read(areJobsHeld))
     throw new HeddleError(
       'jobs_held',
       'jobs are paused, because this home was restored from a backup',

@@ -1,4 +1,4 @@
-import type { Shown, TurnApp } from '../api/turns.ts'
+import type { ShowResult, TurnApp } from '../api/turns.ts'
 import { actingFor, isOwner } from '../domain/access/principal.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
@@ -111,7 +111,7 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
 const none: Awaited<ReturnType<TurnApp['turnWindow']>> = { rows: [] }
 
 /** Marks the values of stored secrets in what is shown of memories, notes and narratives. */
-function markKnowledge(shown: Shown, mark: <T>(value: T) => T): Shown {
+function markKnowledge(shown: ShowResult, mark: <T>(value: T) => T): ShowResult {
   if (shown.kind === 'memory' || shown.kind === 'narrative') return mark(shown)
   if (shown.kind === 'task') return { ...shown, narratives: mark(shown.narratives) }
   if (shown.kind !== 'turn') return shown

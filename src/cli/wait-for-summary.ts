@@ -1,4 +1,4 @@
-import type { Answered } from '../api/views/question.ts'
+import type { RequestAnswer } from '../api/views/question.ts'
 import type { WorkInProgress } from '../api/views/run.ts'
 import type { Millis } from '../domain/clock.ts'
 import type { CommandContext } from './command.ts'
@@ -13,7 +13,7 @@ const noticeDelay: Millis = 700
 export async function waitForSummary(
   here: CommandContext,
   work: WorkInProgress | undefined,
-  { status, folder }: Pick<Answered, 'status' | 'folder'>,
+  { status, folder }: Pick<RequestAnswer, 'status' | 'folder'>,
 ): Promise<void> {
   const enough = new AbortController()
   let isTooLong = false

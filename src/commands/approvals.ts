@@ -2,7 +2,7 @@ import type { OutcomeBlock } from '../api/commands.ts'
 import type { ApprovalView } from '../api/views/approval.ts'
 import { minHashLength } from '../domain/approval.ts'
 import { UsageError } from '../domain/errors.ts'
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { defineCommand } from './command.ts'
 import { factsBlock, tableOutcome, textOutcome } from './outcome.ts'
 
@@ -59,7 +59,7 @@ export const approvalCommands = [
       return textOutcome(
         decision.answer === 'tomorrow' ? `approval:${id} continues tomorrow` : `approval:${id} approved`,
         {
-          next: `/show run:${tail(runId)}`,
+          next: `/show run:${shortId(runId)}`,
         },
       )
     },
@@ -73,7 +73,7 @@ export const approvalCommands = [
     parse: (words) => ({ id: words.number('approval'), reason: words.optionalText() }),
     async run({ app }, { id, reason }) {
       const { runId } = await app.decide(`approval:${id}`, { answer: 'no', ...(reason !== undefined && { reason }) })
-      return textOutcome(`approval:${id} denied`, { next: `/show run:${tail(runId)}` })
+      return textOutcome(`approval:${id} denied`, { next: `/show run:${shortId(runId)}` })
     },
   }),
 ]
@@ -93,7 +93,7 @@ export function approvalBlocks(approval: ApprovalView): OutcomeBlock[] {
     why: reason,
     careful: trusted ? undefined : `it has read ${sources.join(', ') || 'untrusted content'}`,
     asked: request,
-    run: `run:${tail(runId)}`,
+    run: `run:${shortId(runId)}`,
     answer,
   })
   return [

@@ -1,4 +1,4 @@
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { defineCommand } from './command.ts'
 import { tableOutcome, textOutcome } from './outcome.ts'
 
@@ -34,7 +34,7 @@ export const cronCommands = [
     async run({ app }, id) {
       const { runId, outcome, reason } = await app.runJob(id)
       if (outcome !== 'fired') return textOutcome(`job ${id} was not fired: ${reason ?? outcome}`)
-      return textOutcome(`job ${id} fires`, runId === undefined ? {} : { next: `/show run:${tail(runId)}` })
+      return textOutcome(`job ${id} fires`, runId === undefined ? {} : { next: `/show run:${shortId(runId)}` })
     },
   }),
   defineCommand({
@@ -74,7 +74,7 @@ export const cronCommands = [
           job: ({ jobId }) => jobId,
           time: ({ scheduledAt }) => scheduledAt,
           outcome: ({ outcome, status }) => status ?? outcome,
-          run: ({ runId }) => (runId === undefined ? '' : `run:${tail(runId)}`),
+          run: ({ runId }) => (runId === undefined ? '' : `run:${shortId(runId)}`),
           why: ({ reason }) => reason,
         },
         wide: 'why',

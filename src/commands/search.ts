@@ -1,5 +1,5 @@
 import type { FoundText } from '../api/search.ts'
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { shortLabel } from '../domain/session.ts'
 import { defineCommand } from './command.ts'
 import { tableOutcome } from './outcome.ts'
@@ -43,5 +43,5 @@ function fromFirstMark({ passage, marks: [first] }: FoundText): string {
 }
 
 function shortReference({ ref, kind }: FoundText): string {
-  return kind === 'turn' ? `turn:${tail(ref)}` : ref
+  return kind === 'turn' ? `turn:${shortId(ref)}` : ref
 }

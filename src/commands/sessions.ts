@@ -1,7 +1,7 @@
 import type { App } from '../api/app.ts'
 import type { SessionView } from '../api/views/session.ts'
 import { UsageError } from '../domain/errors.ts'
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { checkLabel, checkUserLabel } from '../domain/session.ts'
 import { countNoun } from '../domain/text/count-noun.ts'
 import { nearest } from '../domain/text/nearest.ts'
@@ -79,7 +79,7 @@ export const sessionCommands = [
     async run(context, { turn, label }) {
       const from = { turn: turn ?? context.session, ...(label !== undefined && { label }) }
       const { session, headTurnId } = await context.app.fork(context.folder, from)
-      return textOutcome(`session ${session} starts at turn:${tail(headTurnId)}`, {
+      return textOutcome(`session ${session} starts at turn:${shortId(headTurnId)}`, {
         go: { session, isNew: false },
         next: wayBack(context),
       })

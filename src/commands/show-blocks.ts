@@ -1,13 +1,13 @@
 import type { OutcomeBlock } from '../api/commands.ts'
-import type { Shown } from '../api/turns.ts'
-import { tail } from '../domain/id.ts'
+import type { ShowResult } from '../api/turns.ts'
+import { shortId } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { ModelClamp } from '../domain/run.ts'
 import { approvalBlocks } from './approvals.ts'
 import { factsBlock } from './outcome.ts'
 
 /** Output of /show: facts, then texts. `heddle show` and `heddle why` print more. */
-export function blocksFor(shown: Shown): OutcomeBlock[] {
+export function blocksFor(shown: ShowResult): OutcomeBlock[] {
   switch (shown.kind) {
     case 'turn':
       return [
@@ -18,7 +18,7 @@ export function blocksFor(shown: Shown): OutcomeBlock[] {
           model: shown.model.actual ?? shown.model.requested,
           instead: insteadOf(shown.model),
           trust: shown.label.integrity === 'untrusted' ? `untrusted: ${shown.label.sources.join(', ')}` : undefined,
-          run: `run:${tail(shown.runId)}`,
+          run: `run:${shortId(shown.runId)}`,
           calls: shown.toolCalls.map(({ name }) => name).join(', '),
           at: shown.timestamp,
         }),
@@ -38,7 +38,7 @@ export function blocksFor(shown: Shown): OutcomeBlock[] {
           instead: insteadOf(shown.model),
           skills: shown.ceiling.skills?.join(', '),
           tokens: shown.tokens,
-          turn: shown.turnId === null ? undefined : `turn:${tail(shown.turnId)}`,
+          turn: shown.turnId === null ? undefined : `turn:${shortId(shown.turnId)}`,
           files: shown.files.map(({ path }) => path).join(', '),
           error: shown.error && `${shown.error.message}; ${shown.error.remedy}`,
           began: shown.createdAt,
@@ -100,7 +100,7 @@ export function blocksFor(shown: Shown): OutcomeBlock[] {
           session: shown.label,
           folder: shown.folder,
           turns: shown.depth,
-          head: shown.headTurnId === null ? undefined : `turn:${tail(shown.headTurnId)}`,
+          head: shown.headTurnId === null ? undefined : `turn:${shortId(shown.headTurnId)}`,
           persona: shown.persona,
           prompt: shown.ownSystemPrompt,
           used: shown.updatedAt,

@@ -1,4 +1,4 @@
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
 import { tableOutcome, textOutcome } from './outcome.ts'
@@ -60,7 +60,7 @@ export const talkCommands = [
       const roots = [...new Set(rows.map(({ rootRunId }) => rootRunId))]
       if (roots.length === 0) return textOutcome('nothing is running')
       for (const root of roots) await app.cancel(`run:${root}`)
-      const names = roots.map((root) => `run:${tail(root)}`).join(', ')
+      const names = roots.map((root) => `run:${shortId(root)}`).join(', ')
       return textOutcome(
         `stopping ${names}${rows.length > roots.length ? `, ${countNoun(rows.length, 'run')} in all` : ''}`,
       )

@@ -1,6 +1,6 @@
 import type { UndoReport } from '../api/views/result.ts'
 import type { WhyLink, WhyView } from '../api/views/why.ts'
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { minTurnsToCompact } from '../domain/run-options.ts'
 import { countNoun } from '../domain/text/count-noun.ts'
 import { defineCommand } from './command.ts'
@@ -23,14 +23,14 @@ export const turnCommands = [
       const turns = isNew ? [] : await app.log(folder, { of: of ?? session, limit: maxTurns })
       return tableOutcome(turns, {
         columns: {
-          turn: ({ id }) => `turn:${tail(id)}`,
+          turn: ({ id }) => `turn:${shortId(id)}`,
           status: ({ status, type }) => (type === 'compaction' ? type : status),
           question: ({ preview }) => preview,
           at: ({ timestamp }) => timestamp,
         },
         wide: 'question',
         empty: 'no turns yet: one follows from your first message',
-        next: `/show turn:${tail(turns.at(-1)?.id ?? '')}`,
+        next: `/show turn:${shortId(turns.at(-1)?.id ?? '')}`,
       })
     },
   }),
@@ -61,8 +61,8 @@ export const turnCommands = [
     parse: (words) => ({ a: words.word('first session or turn'), b: words.word('second session or turn') }),
     async run({ app, folder }, { a, b }) {
       const found = await app.diff(folder, a, b)
-      const turns = (ids: string[]) => ids.map((id) => `turn:${tail(id)}`).join(' ') || 'none'
-      const shared = found.ancestor === null ? 'nothing' : `up to turn:${tail(found.ancestor)}`
+      const turns = (ids: string[]) => ids.map((id) => `turn:${shortId(id)}`).join(' ') || 'none'
+      const shared = found.ancestor === null ? 'nothing' : `up to turn:${shortId(found.ancestor)}`
       return { blocks: [factsBlock({ shared, [`only ${a}`]: turns(found.a), [`only ${b}`]: turns(found.b) })] }
     },
   }),
@@ -132,6 +132,6 @@ function whyOutcome({ chain, notes }: WhyView) {
 }
 
 function referenceOf({ kind, id, agent }: WhyLink): string {
-  const name = kind === 'run' || kind === 'turn' ? tail(id) : id
+  const name = kind === 'run' || kind === 'turn' ? shortId(id) : id
   return `${kind}:${name}${agent === undefined ? '' : ` @${agent}`}`
 }

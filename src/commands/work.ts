@@ -1,5 +1,5 @@
 import { spendingKeys } from '../api/views/run.ts'
-import { tail } from '../domain/id.ts'
+import { shortId } from '../domain/id.ts'
 import { type TaskStatus, taskStatuses } from '../domain/plan.ts'
 import { shortLabel } from '../domain/session.ts'
 import { defineCommand } from './command.ts'
@@ -19,7 +19,7 @@ export const workCommands = [
     run: async ({ app }, isAll) =>
       tableOutcome((await app.runs({ all: isAll, limit: maxListed })).rows, {
         columns: {
-          run: ({ id, depth }) => `${'  '.repeat(Math.min(depth, 3))}run:${tail(id)}`,
+          run: ({ id, depth }) => `${'  '.repeat(Math.min(depth, 3))}run:${shortId(id)}`,
           state: ({ state, waitingFor }) => (waitingFor === undefined ? state : `${state} for ${waitingFor}`),
           agent: ({ agent }) => (agent === undefined ? '' : `@${agent}`),
           session: ({ session }) => session && shortLabel(session),

@@ -253,7 +253,7 @@ export function keysAt(path: ConfigPath): string[] {
 }
 
 /** The longest part of the path that the schema knows. */
-export function knownPart(path: readonly string[]): readonly string[] {
+export function knownPrefix(path: readonly string[]): readonly string[] {
   let length = path.length
   while (length > 0 && !schemaAt(path.slice(0, length))) length--
   return path.slice(0, length)

@@ -6,7 +6,7 @@ import { readConfigText } from './config.ts'
 import { formatPath } from './path.ts'
 import { ConfigInvalid } from './problem.ts'
 import { type ReplaceOptions, replaceConfig } from './replace.ts'
-import { knownPath } from './show.ts'
+import { parseKnownPath } from './show.ts'
 import { parseYaml, unmask } from './yaml.ts'
 
 /** Each failed attempt means that another process changed the file; so many failures have another cause. */
@@ -14,7 +14,7 @@ const maxAttempts = 100
 
 /** Sets one value in the file: comments, order and all other values stay, and the result is validated first. */
 export async function configSet(file: string, path: string, value: string, options: ReplaceOptions): Promise<void> {
-  const segments = knownPath(path)
+  const segments = parseKnownPath(path)
   const newValue = parseValue(value, path)
   for (let attempt = 1; ; attempt++) {
     const oldText = await readConfigText(file)

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import { ApiKey } from './key.ts'
 import { type ConfigPath, formatPath, parsePath } from './path.ts'
 import { redact, redactTree } from './redact.ts'
-import { keysAt, knownPart } from './schema.ts'
+import { keysAt, knownPrefix } from './schema.ts'
 
 /** A configuration, with or without what only the command line reads. */
 export type ShownConfig = Omit<Config, 'name' | 'workspace' | 'notify'> & Partial<Config>
@@ -28,7 +28,7 @@ export function configShow(config: ShownConfig): Record<string, unknown> {
 
 /** One effective value as in `configShow`; undefined for a known key without a value. */
 export function configGet(config: ShownConfig, path: string): unknown {
-  return valueAt(configShow(config), knownPath(path))
+  return valueAt(configShow(config), parseKnownPath(path))
 }
 
 /** A setting with its value, null without one, and the line that sets it, null for a default. */
@@ -52,10 +52,10 @@ export function configList(config: ShownConfig): ListedSetting[] {
 }
 
 /** Parses a typed path; refuses an unknown one and suggests the nearest. */
-export function knownPath(path: string): string[] {
+export function parseKnownPath(path: string): string[] {
   const segments = parsePath(path)
   if (!segments) throw new UsageError(`${redact(path)} is not the path of a key`, 'write it as agents.maxConcurrent')
-  const known = knownPart(segments)
+  const known = knownPrefix(segments)
   if (known.length === segments.length) return segments
   const wrong = segments[known.length] ?? ''
   const candidates = keysAt(known)

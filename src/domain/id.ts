@@ -8,7 +8,7 @@ const highLimit = 32 ** highDigits
 const lowLimit = 32 ** lowDigits
 
 /** Number of id characters that people see and type. */
-export const idTailLength = 6
+export const shortIdLength = 6
 
 /** A whole id: 9 digits of time, 11 of chance, in an alphabet without look-alikes. Sorts by time. */
 export const idPattern = /^[0-9a-hjkmnp-tv-z]{20}$/
@@ -42,8 +42,8 @@ export function firstIdAt(time: Millis): string {
 }
 
 /** The end of an id, enough for people to tell things apart on one screen. */
-export function tail(id: string): string {
-  return id.slice(-idTailLength)
+export function shortId(id: string): string {
+  return id.slice(-shortIdLength)
 }
 
 /** Random numbers below 2^25 and 2^30: the 55 random bits of an id, in parts that fit 32-bit integers. */

@@ -1,7 +1,7 @@
 import { ownerText } from './access/principal.ts'
 import type { Millis } from './clock.ts'
 import { UsageError } from './errors.ts'
-import { tail } from './id.ts'
+import { shortId } from './id.ts'
 import { parseReference } from './reference.ts'
 import type { ThreadConfig } from './turn.ts'
 
@@ -111,7 +111,7 @@ export function narratorLabel(talkId: string): string {
 /** Short display name: agent and id suffix where the label was made of them, any other label as it is. */
 export function shortLabel(label: string): string {
   const [, agent, id] = /^agent:([^:]+):(?:subagent|session):([^:]+)/.exec(label) ?? []
-  return agent === undefined || id === undefined ? label : `@${agent} ${tail(id)}`
+  return agent === undefined || id === undefined ? label : `@${agent} ${shortId(id)}`
 }
 
 /** Refuses labels that could be mistaken for a reference, a flag or a path. */

@@ -33,11 +33,11 @@ export interface Me extends AccountView {
   /** The model that is asked unless another is named; null without one. */
   model: { name: string; isReady: boolean; isRehearsal: boolean } | null
   /** What the daemon found of a dead process when it started; null for others than the owner. */
-  recovered: Recovered | null
+  recovered: RecoveredRuns | null
 }
 
 /** Runs of a dead process that a daemon took over, and what was lost with it. */
-export type Recovered = Pick<WorkInProgress, 'resumed' | 'quarantined' | 'lost' | 'unknownCalls'>
+export type RecoveredRuns = Pick<WorkInProgress, 'resumed' | 'quarantined' | 'lost' | 'unknownCalls'>
 
 /** Body of every response with a status of 400 or above. */
 export interface Refusal {

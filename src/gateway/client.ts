@@ -1,5 +1,5 @@
 import type { App } from '../api/app.ts'
-import type { Answered } from '../api/views/question.ts'
+import type { RequestAnswer } from '../api/views/question.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { Client, Health, Me, StreamItem } from './api.ts'
 import { type Address, ask, type DaemonRequest, isDaemonGone, sendRequest, streamedLines } from './daemon-request.ts'
@@ -128,7 +128,7 @@ function requestFor({ verb, path, takesLines }: Route, fields: SentFields, args:
 async function pollAnswer(address: Address, fields: { folder: string; id: string }, signal: AbortSignal) {
   const [route] = routeTable.answer
   const poll = (wait: number, until?: AbortSignal) =>
-    ask<Answered>(address, { ...requestFor(route, { ...fields, wait }, []), ...(until && { signal: until }) })
+    ask<RequestAnswer>(address, { ...requestFor(route, { ...fields, wait }, []), ...(until && { signal: until }) })
   while (!signal.aborted) {
     const answered = await poll(pollSeconds, signal).catch((error) =>
       signal.aborted ? undefined : Promise.reject(error),

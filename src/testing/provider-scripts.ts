@@ -61,7 +61,7 @@ export function followRules(rules: readonly WrittenRule[]): ProviderRule {
 }
 
 /** A script by its name: `plain`, `tools`, `fail-then-answer` or `fail-then-answer:5`. */
-export function scriptNamed(name: string): ProviderRule | undefined {
+export function findScript(name: string): ProviderRule | undefined {
   if (name === 'plain') return answerPlainly
   if (name === 'tools') return callTools
   const [head, failures = '2'] = name.split(':')

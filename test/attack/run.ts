@@ -162,9 +162,9 @@ async function makeTogether(group: Made[], kind: ArenaKind, arenas: Arenas): Pro
   const { rounds, status } = await arena.attack(merged)
   const isWhole = rounds.every((round) => round.every((result) => result !== undefined))
   const results = rounds.flat().filter((result) => result !== undefined)
-  const isHeld = arena.breaches().length === 0 && status === 'completed' && isWhole
+  const areJobsHeld = arena.breaches().length === 0 && status === 'completed' && isWhole
   if (!arena.isWhole) await arenas.discard(kind)
-  return isHeld && results.every((result) => unmade(result, arena) === undefined) && judged(group, results, arena)
+  return areJobsHeld && results.every((result) => unmade(result, arena) === undefined) && judged(group, results, arena)
     ? group.map(() => ({ held: true }))
     : undefined
 }

@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFi
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ApprovalView, GrantView } from '../../src/api/views/approval.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import { type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { untilSo } from '../setup/until.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
@@ -59,7 +59,7 @@ test('without a terminal a question ends the command with 3, and a yes later com
     expect((await heddle.run('approve', '1', '--hash', hash)).err).toContain('approval:1 has changed since you saw it')
   expect(made()).toBe(false)
   const [, , ...line] = approve[0].split(' ')
-  const approved = await heddle.json<Answered>('approve', ...line)
+  const approved = await heddle.json<RequestAnswer>('approve', ...line)
   expect(approved).toMatchObject({ ok: true, status: 'completed', text: expect.stringContaining('[exit 0]') })
   expect(readFileSync(join(heddle.folder, 'made'), 'utf8')).toBe('hi\n')
   expect(await approvals()).toEqual([])
@@ -70,9 +70,9 @@ test('without a terminal a question ends the command with 3, and a yes later com
 
 test('a no is told to the agent with its reason; --on-approval deny says it by itself', async () => {
   expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
-  const denied = await heddle.json<Answered>('deny', '1', '--reason', 'not now')
+  const denied = await heddle.json<RequestAnswer>('deny', '1', '--reason', 'not now')
   expect(denied.text).toContain('the user said no: not now')
-  const unattended = await heddle.json<Answered>('ask', 'run touch made', '--on-approval', 'deny')
+  const unattended = await heddle.json<RequestAnswer>('ask', 'run touch made', '--on-approval', 'deny')
   expect(unattended.text).toContain('no one was there to answer')
   expect(made()).toBe(false)
 })
@@ -86,11 +86,11 @@ test('a daemon goes on as soon as somebody says yes, and a kill in between loses
   daemon = heddle.start('up')
   await daemon.says('running:')
   const hash = await hashOf(1)
-  const approved = await heddle.json<Answered>('approve', 'approval:1', '--scope', 'session', '--hash', hash)
+  const approved = await heddle.json<RequestAnswer>('approve', 'approval:1', '--scope', 'session', '--hash', hash)
   expect(approved).toMatchObject({ ok: true, status: 'completed' })
   expect(made()).toBe(true)
   // What was granted for the session is not asked again, until it is taken back.
-  expect(await heddle.json<Answered>('ask', 'run touch made')).toMatchObject({ status: 'completed' })
+  expect(await heddle.json<RequestAnswer>('ask', 'run touch made')).toMatchObject({ status: 'completed' })
   const { grants } = await heddle.json<{ grants: GrantView[] }>('grants')
   expect(grants).toMatchObject([
     { scope: 'session', session: 'main', covers: `exec \`touch made\` in ${heddle.folder}`, lapses: false },

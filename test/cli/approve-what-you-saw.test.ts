@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ApprovalView, GrantView } from '../../src/api/views/approval.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import { ForeignText } from '../../src/cli/approvals/foreign-text.ts'
 import { type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
@@ -193,7 +193,7 @@ test('a grant that a sub-agent asked for covers the next sub-agent of the sessio
   first.type('s\n')
   expect((await first.ended).code).toBe(0)
   expect(made()).toBe(true)
-  expect(await heddle.json<Answered>('ask', 'delegate touch made')).toMatchObject({ status: 'completed' })
+  expect(await heddle.json<RequestAnswer>('ask', 'delegate touch made')).toMatchObject({ status: 'completed' })
   const { approvals } = await heddle.json<{ approvals: ApprovalView[] }>('approvals')
   expect(approvals).toEqual([])
   expect(await heddle.json('show', 'approval:1')).toMatchObject({ requestSession: 'main', agent: 'coder' })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
-import { tail } from '../../src/domain/id.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
+import { shortId } from '../../src/domain/id.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
 const home = heddleWithModel(() => ({
@@ -9,9 +9,9 @@ const home = heddleWithModel(() => ({
 
 test('what is handed in to a busy session says which run it waits behind, and how to follow it', async () => {
   const heddle = home()
-  const first = await heddle.json<Answered>('ask', 'write it', '--on-approval', 'fail')
+  const first = await heddle.json<RequestAnswer>('ask', 'write it', '--on-approval', 'fail')
   expect(first).toMatchObject({ status: 'waiting', approvals: [1] })
-  const second = await heddle.json<Answered>('ask', 'and then?', '--no-wait')
+  const second = await heddle.json<RequestAnswer>('ask', 'and then?', '--no-wait')
   expect(second).toMatchObject({
     ok: true,
     status: 'accepted',
@@ -21,6 +21,6 @@ test('what is handed in to a busy session says which run it waits behind, and ho
     follow: 'heddle watch session:main',
   })
   const { out } = await heddle.run('ask', 'and this?', '--no-wait')
-  expect(out).toContain(`queued behind run:${tail(first.runId ?? '')}`)
+  expect(out).toContain(`queued behind run:${shortId(first.runId ?? '')}`)
   expect(out).toContain('heddle watch session:main')
 })

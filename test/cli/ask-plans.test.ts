@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { ApprovalView } from '../../src/api/views/approval.ts'
 import type { PlanView } from '../../src/api/views/plan.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { Spending } from '../../src/domain/spending.ts'
 import { type ProviderAnswer, type ProviderOptions, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
@@ -112,7 +112,7 @@ test('what tasks cost that were at work when an ask ended is what the provider t
   await heddle.run('ask', 'go')
   const { approvals } = await heddle.json<{ approvals: ApprovalView[] }>('approvals')
   await heddle.run('approve', '1', '--hash', approvals[0]?.hash ?? '', '--no-wait')
-  expect(await heddle.json<Answered>('ask', 'hello')).toMatchObject({ ok: true, text: 'Hello.' })
+  expect(await heddle.json<RequestAnswer>('ask', 'hello')).toMatchObject({ ok: true, text: 'Hello.' })
   const { tasks } = await heddle.json<PlanView>('plans', 'plan:1')
   expect(tasks[1]).toMatchObject({ title: 'second', status: 'running' })
   const answered = provider.log.flatMap((line) => (line.kind === 'answered' && line.usage ? [line.usage] : []))

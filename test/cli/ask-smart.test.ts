@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -44,7 +44,7 @@ test('--smart asks in the session that the words belong to, and says which and w
     ok: true,
     session: 'login',
     routed: { session: 'login', folder: heddle.folder, words: ['user', 'logged'] },
-  } satisfies Partial<Answered> & { routed: object })
+  } satisfies Partial<RequestAnswer> & { routed: object })
 })
 
 test('what fits no session clearly is not asked: exit 2 without a terminal, with the commands to run', async () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { RunLine } from '../../src/api/views/run.ts'
 import type { ToolCall } from '../../src/domain/turn.ts'
 import { answerPlainly, callTools, startProvider, type TestProvider } from '../../src/testing.ts'
@@ -23,7 +23,7 @@ afterEach(async () => {
   heddle.remove()
 })
 
-const ask = (...args: string[]) => heddle.json<Answered>('ask', ...args)
+const ask = (...args: string[]) => heddle.json<RequestAnswer>('ask', ...args)
 
 test('ask answers with the turn, the model that really answered and what it cost, and leaves nothing running', async () => {
   const answer = await ask('which port?')

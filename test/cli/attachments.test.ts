@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import type { Part } from '../../src/domain/message.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
@@ -46,14 +46,14 @@ afterEach(async () => {
   heddle.remove()
 })
 
-async function turnOf(answer: Answered): Promise<TurnView> {
+async function turnOf(answer: RequestAnswer): Promise<TurnView> {
   expect(answer).toMatchObject({ ok: true })
   return heddle.json<TurnView>('show', `turn:${answer.turnId}`)
 }
-const partsOf = async (answer: Answered) => (await turnOf(answer)).query[0]?.parts
-const ask = (...args: string[]) => heddle.json<Answered>('ask', ...args)
+const partsOf = async (answer: RequestAnswer) => (await turnOf(answer)).query[0]?.parts
+const ask = (...args: string[]) => heddle.json<RequestAnswer>('ask', ...args)
 const asked = async (input: string | Buffer, ...args: string[]) =>
-  JSON.parse((await heddle.runWith({ input: input as string }, 'ask', ...args, '--json')).out) as Answered
+  JSON.parse((await heddle.runWith({ input: input as string }, 'ask', ...args, '--json')).out) as RequestAnswer
 
 test('--file goes with the question, as often as it is given, is sent, shown and exported', async () => {
   const answer = await ask('compare', '--file', 'notes.md', '--file', 'shot.dat')

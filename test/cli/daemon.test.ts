@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { RunLine, RunView } from '../../src/api/views/run.ts'
 import { answerPlainly, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { untilSo } from '../setup/until.ts'
@@ -58,10 +58,13 @@ const turns = async () => (await heddle.json<{ turns: { preview: string; status:
 
 test('a question is answered by the daemon as it is without one', async () => {
   await begin(answerPlainly)
-  const alone = await heddle.json<Answered>('ask', 'which port?', '-s', 'alone')
+  const alone = await heddle.json<RequestAnswer>('ask', 'which port?', '-s', 'alone')
   const daemon = await up()
-  const through = await heddle.json<Answered>('ask', 'which port?', '-s', 'through')
-  const same = ({ turnId: _, turns, runId: __, session: ___, ...rest }: Answered) => ({ ...rest, turns: turns.length })
+  const through = await heddle.json<RequestAnswer>('ask', 'which port?', '-s', 'through')
+  const same = ({ turnId: _, turns, runId: __, session: ___, ...rest }: RequestAnswer) => ({
+    ...rest,
+    turns: turns.length,
+  })
   expect(same(through)).toEqual(same(alone))
   expect(await heddle.json('doctor')).toMatchObject({
     checks: expect.arrayContaining([
@@ -104,7 +107,7 @@ test('a daemon that is killed in the middle of a question loses nothing: who ask
 test('a daemon that was killed finds its socket and its work again, and the answer comes once', async () => {
   await begin(whenReleased)
   const first = await up()
-  const { runId } = await heddle.json<Answered>('ask', 'later', '--no-wait')
+  const { runId } = await heddle.json<RequestAnswer>('ask', 'later', '--no-wait')
   await received()
   first.stop('SIGKILL')
   await first.ended
@@ -193,7 +196,7 @@ test('a watcher on a terminal sees a run of another process, steers it by typing
     return hasCalled ? answerPlainly(request) : { calls: [{ id: 'c1', name: 'look_around', input: {} }] }
   })
   await up()
-  const { runId } = await heddle.json<Answered>('ask', 'open a port', '--no-wait')
+  const { runId } = await heddle.json<RequestAnswer>('ask', 'open a port', '--no-wait')
   await received()
   const watch = heddle.terminal('watch', `run:${runId}`)
   await watch.shows('Ctrl-C leaves')
@@ -221,7 +224,7 @@ test('a line that begins with ! interrupts the run, and its answer is waited for
     return answerPlainly(request)
   })
   await up()
-  const { runId } = await heddle.json<Answered>('ask', 'dig a hole', '--no-wait')
+  const { runId } = await heddle.json<RequestAnswer>('ask', 'dig a hole', '--no-wait')
   await received()
   const watch = heddle.terminal('watch', `run:${runId}`)
   await watch.shows('Ctrl-C leaves')

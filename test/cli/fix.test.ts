@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ApprovalView } from '../../src/api/views/approval.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { RunView } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { type ProviderRule, startProvider } from '../../src/testing.ts'
@@ -85,7 +85,14 @@ test('a failing test is mended: one write is approved, the tests run in the sand
   expect(approvals).toMatchObject([{ tool: 'edit_file', covers: `writing files in ${heddle.folder}` }])
   expect(approvals[0]?.change).toContain('-export const sum = (a, b) => a - b\n+export const sum = (a, b) => a + b')
 
-  const answered = await heddle.json<Answered>('approve', '1', '--scope', 'session', '--hash', approvals[0]?.hash ?? '')
+  const answered = await heddle.json<RequestAnswer>(
+    'approve',
+    '1',
+    '--scope',
+    'session',
+    '--hash',
+    approvals[0]?.hash ?? '',
+  )
   expect(answered).toMatchObject({ status: 'completed', text: 'Mended. pass 1, fail 0.' })
   const run = await heddle.json<RunView>('show', `run:${answered.runId}`)
   expect(run.steps.filter(({ kind }) => kind === 'ended').map(({ name }) => name)).toEqual([

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MemoryMatch, PassageMatch } from '../../src/api/views/memory.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { untilSo } from '../setup/until.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
@@ -66,7 +66,7 @@ test('a turn shows which note its run was reminded of', async () => {
   put('memory/2026-11-03.md', 'The staging port is 8443')
   // A search waits for the index only as long as a user would.
   await untilSo(async () => (await search('staging')).files.length > 0)
-  const { turnId } = await heddle.json<Answered>('ask', 'which port has staging?')
+  const { turnId } = await heddle.json<RequestAnswer>('ask', 'which port has staging?')
   expect((await heddle.json<TurnView>('show', `turn:${turnId}`)).remindedOfFiles).toMatchObject([
     { path: 'memory/2026-11-03.md', line: 1, text: 'The staging port is 8443' },
   ])

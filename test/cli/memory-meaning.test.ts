@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MemorySearch } from '../../src/api/views/memory.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
 import { untilSo } from '../setup/until.ts'
@@ -47,7 +47,7 @@ test('what is meant is found, shown as such and told; without an answer the word
   expect((await run('memory', 'search', 'vessel coloured crimson')).out).toMatch(/boat painted red +\(by meaning\)/)
 
   const asked = await run('ask', 'vessel coloured crimson', '--json')
-  const { turnId } = JSON.parse(asked.out) as Answered
+  const { turnId } = JSON.parse(asked.out) as RequestAnswer
   expect((JSON.parse((await run('show', `turn:${turnId}`, '--json')).out) as TurnView).remindedOf).toMatchObject([
     { id: 1, words: [] },
   ])

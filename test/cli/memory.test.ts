@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MemoryLine, MemoryView } from '../../src/api/views/memory.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -117,7 +117,7 @@ test('new words take the place of the old, on the command line and in an editor'
 test('forgetting asks at a terminal, says what rested on it, and leaves turns as they are', async () => {
   await add('The staging server has port 8080')
   await heddle.run('memory', 'edit', '1', 'The staging server has port 9090')
-  const { turnId, runId } = await heddle.json<Answered>('ask', 'which port has the staging server?')
+  const { turnId, runId } = await heddle.json<RequestAnswer>('ask', 'which port has the staging server?')
   const turn = await heddle.json<TurnView>('show', `turn:${turnId}`)
   expect(turn.remindedOf).toEqual([
     {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import { newHeddle } from './heddle.ts'
 
@@ -21,7 +21,7 @@ function newShop() {
 }
 
 const begunWith = async (heddle: ReturnType<typeof newHeddle>, session: string) => {
-  const { turnId } = await heddle.json<Answered>('ask', '-s', session, 'count files')
+  const { turnId } = await heddle.json<RequestAnswer>('ask', '-s', session, 'count files')
   return (await heddle.json<TurnView>('show', `turn:${turnId}`)).beganWith
 }
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { hallRule } from '../../src/testing.ts'
-import { seedFor } from '../testing/hall-truth.ts'
+import { mediocreRule } from '../../src/testing.ts'
+import { seedFor } from '../testing/mediocre-endings.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
 const goal = '2 tasks by the silent'
 const lie = 'Everything is done: all tasks were completed, and every test passes.'
 // The worker is silent, the coordinator lies.
-const [liar, others] = [hallRule({ who: 'liar', seed: seedFor(goal, 'liar', true) }), hallRule()]
+const [liar, others] = [mediocreRule({ who: 'liar', seed: seedFor(goal, 'liar', true) }), mediocreRule()]
 const heddle = heddleWithModel((request) =>
   request.tools.some(({ name }) => name === 'spawn_agent' || name === 'plan_tasks') ? liar(request) : others(request),
 )

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import type { ApprovalView } from '../../src/api/views/approval.ts'
 import { PlanGate } from '../../src/cli/approvals/answer-plan.ts'
-import { atGate, type GateDecision, type GateState, stepThroughGate } from '../../src/cli/approvals/plan-gate.ts'
+import {
+  firstGateState,
+  type GateDecision,
+  type GateState,
+  stepThroughGate,
+} from '../../src/cli/approvals/plan-gate.ts'
 import { briefsPage, gatePrompt, planQuestionPage, planToStart } from '../../src/cli/approvals/plan-question.ts'
 import type { CommandContext } from '../../src/cli/command.ts'
 import type { Client } from '../../src/gateway/api.ts'
@@ -56,32 +61,32 @@ test.each<[string, GateDecision]>([
   ['e task:3 drop', { kind: 'drop', task: 3 }],
   ['e 1 @writer', { kind: 'give', task: 1, agent: 'writer' }],
 ])('at the gate "%s" is an answer', (typed, decision) => {
-  expect(stepThroughGate(atGate, typed, tasks)).toEqual({ state: atGate, decision })
+  expect(stepThroughGate(firstGateState, typed, tasks)).toEqual({ state: firstGateState, decision })
 })
 
 test.each<[GateState, string, GateState, string]>([
-  [atGate, 'e', { at: 'which' }, 'which task? 1, 2, 3'],
-  [atGate, 'e 9', { at: 'which' }, 'there is no task "9": which task? 1, 2, 3'],
-  [atGate, 'v 9', atGate, 'there is no task "9"'],
-  [atGate, 's', atGate, '"s" is not one of: Enter'],
+  [firstGateState, 'e', { at: 'which' }, 'which task? 1, 2, 3'],
+  [firstGateState, 'e 9', { at: 'which' }, 'there is no task "9": which task? 1, 2, 3'],
+  [firstGateState, 'v 9', firstGateState, 'there is no task "9"'],
+  [firstGateState, 's', firstGateState, '"s" is not one of: Enter'],
   [{ at: 'which' }, 'x', { at: 'which' }, 'there is no task "x"'],
-  [{ at: 'which' }, '', atGate, 'nothing was changed'],
+  [{ at: 'which' }, '', firstGateState, 'nothing was changed'],
   [{ at: 'which' }, '2', { at: 'how', task: 2 }, 'task 2: b its brief, d drop it, @name another agent'],
   [{ at: 'how', task: 2 }, 'what?', { at: 'how', task: 2 }, 'task 2: b its brief'],
-  [{ at: 'how', task: 2 }, '', atGate, 'nothing was changed'],
+  [{ at: 'how', task: 2 }, '', firstGateState, 'nothing was changed'],
 ])('in %j "%s" leads on to %j', (state, typed, next, text) => {
   const step = stepThroughGate(state, typed, tasks)
   expect(step).toEqual({ state: next, decision: { kind: 'ask', text: expect.stringContaining(text) } })
 })
 
 test('of a single task nobody asks which, and the second word may come later', () => {
-  expect(stepThroughGate(atGate, 'e', [4])?.state).toEqual({ at: 'how', task: 4 })
+  expect(stepThroughGate(firstGateState, 'e', [4])?.state).toEqual({ at: 'how', task: 4 })
   expect(stepThroughGate({ at: 'how', task: 4 }, '@writer', [4])?.decision).toMatchObject({ kind: 'give', task: 4 })
   expect(stepThroughGate({ at: 'which' }, '2 d', tasks)?.decision).toEqual({ kind: 'drop', task: 2 })
 })
 
 test.each(['/quit', '/stop', '!wait'])('%s is for whoever shows the gate, never an answer', (typed) => {
-  expect(stepThroughGate(atGate, typed, tasks)).toBeUndefined()
+  expect(stepThroughGate(firstGateState, typed, tasks)).toBeUndefined()
   expect(stepThroughGate({ at: 'which' }, typed, tasks)).toBeUndefined()
 })
 

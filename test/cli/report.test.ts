@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { PlanView, ResultLine } from '../../src/api/views/plan.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { TurnLine, TurnView } from '../../src/api/views/turn.ts'
 import { width } from '../../src/cli/terminal/screen.ts'
 import { hurriedClock } from '../setup/hurried-clock.ts'
@@ -45,7 +45,7 @@ function newShop(): TestHeddle {
 async function handIn(heddle: TestHeddle): Promise<void> {
   await heddle.run('init')
   await heddle.run('config', 'set', 'tools.ask', '[]')
-  expect(await heddle.json<Answered>('ask', '--no-wait', request)).toMatchObject({ status: 'accepted' })
+  expect(await heddle.json<RequestAnswer>('ask', '--no-wait', request)).toMatchObject({ status: 'accepted' })
 }
 
 /** Works until the plan is completed and the user has been told. */
@@ -157,7 +157,7 @@ test('what agents did for a request stays out of the way of the user who made it
   const heddle = newShop()
   await heddle.run('init')
   await heddle.run('config', 'set', 'tools.ask', '[]')
-  expect(await heddle.json<Answered>('ask', request)).toMatchObject({ status: 'completed' })
+  expect(await heddle.json<RequestAnswer>('ask', request)).toMatchObject({ status: 'completed' })
   const labels = async (...more: string[]) =>
     (await heddle.json<{ sessions: { label: string }[] }>('sessions', ...more)).sessions.map(({ label }) => label)
   expect(await labels()).toEqual(['main'])

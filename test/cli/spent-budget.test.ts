@@ -2,7 +2,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ApprovalView } from '../../src/api/views/approval.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import { callTools, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -33,7 +33,7 @@ test('without a terminal ask exits 3 when a budget is spent, and the command tha
   expect(await heddle.json('status')).toMatchObject({ needsYou: ['approval:1'] })
   const { approvals } = await heddle.json<{ approvals: ApprovalView[] }>('approvals')
   expect(approvals).toMatchObject([{ tool: 'budget', scopes: ['once'], input: { key: 'perRequest.steps', to: 2 } }])
-  const answer = await heddle.json<Answered>(...command.split(' '))
+  const answer = await heddle.json<RequestAnswer>(...command.split(' '))
   expect(answer).toMatchObject({ ok: true, status: 'completed', text: expect.stringContaining('results: list_dir') })
 })
 

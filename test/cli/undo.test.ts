@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { RunView } from '../../src/api/views/run.ts'
 import { callTools, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
@@ -40,7 +40,7 @@ test.each(['without a daemon', 'with one'])('undo puts back what a question chan
     daemon = heddle.start('up')
     await daemon.says('running:')
   }
-  const { runId } = await heddle.json<Answered>('ask', changing)
+  const { runId } = await heddle.json<RequestAnswer>('ask', changing)
   expect([content('a.txt'), content('new/b.txt')]).toEqual(['two\n', 'b\n'])
   const view = await heddle.json<RunView>('show', `run:${runId}`)
   expect(view.files.map(({ path, undone }) => [path, undone]).sort()).toEqual([
@@ -89,7 +89,7 @@ test('a kill between the row and the file, or between the file and its end, is m
 })
 
 test('what is not as the run left it is told with what to do, and the exit code says so', async () => {
-  const { runId } = await heddle.json<Answered>('ask', changing)
+  const { runId } = await heddle.json<RequestAnswer>('ask', changing)
   writeFileSync(at('a.txt'), 'mine\n')
   const { code, out } = await heddle.run('undo', `run:${runId}`)
   expect({ code, out }).toEqual({

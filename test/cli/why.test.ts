@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { WhyLink, WhyView } from '../../src/api/views/why.ts'
 import { whyPage } from '../../src/cli/pages/why-page.ts'
 import { width } from '../../src/cli/terminal/screen.ts'
@@ -25,7 +25,7 @@ describe('the program', () => {
 
   test('a line of a report that was written by rehearsal is explained down to what was said', async () => {
     const words = 'survey this folder and write a report with a summary per part'
-    const { turns } = await heddle.json<Answered>('ask', words)
+    const { turns } = await heddle.json<RequestAnswer>('ask', words)
     const lines = readFileSync(join(heddle.folder, 'REPORT.md'), 'utf8').split('\n')
     const number = lines.findIndex((line) => line.includes('src/api: 1 file')) + 1
     expect(number).toBeGreaterThan(0)

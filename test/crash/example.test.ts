@@ -25,7 +25,7 @@ const places = [
   ...['settle.after_commit#3', 'tidy.before_commit#1', 'tidy.after_commit#1'],
 ]
 
-interface Shown {
+interface ShowResult {
   query: { content: string }[]
   response: { content: string }
 }
@@ -43,8 +43,9 @@ describe('the example of a sub-agent, without a model', () => {
 
   const conversation = async () => {
     const { turns } = await heddle.json<{ turns: { id: string }[] }>('log')
-    const shown: Shown[] = []
-    for (const { id } of turns) shown.push(await heddle.json<Shown & Record<string, unknown>>('show', `turn:${id}`))
+    const shown: ShowResult[] = []
+    for (const { id } of turns)
+      shown.push(await heddle.json<ShowResult & Record<string, unknown>>('show', `turn:${id}`))
     return shown.map(({ query, response }) => ({
       heard: query.map(({ content }) => content.split('\n')[0]),
       said: response.content.split('\n'),

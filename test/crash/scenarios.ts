@@ -1,6 +1,6 @@
 import type { Config } from '../../src/config/config.ts'
-import { hallRule, type ProviderAnswer, type ProviderRequest, type WrittenRule } from '../../src/testing.ts'
-import { seedFor } from '../testing/hall-truth.ts'
+import { mediocreRule, type ProviderAnswer, type ProviderRequest, type WrittenRule } from '../../src/testing.ts'
+import { seedFor } from '../testing/mediocre-endings.ts'
 import type { House } from './house.ts'
 import { call, callsOnce, spawns, spawnsAgent, startsPlan, withChildren } from './scripted-calls.ts'
 
@@ -259,7 +259,7 @@ export const scenarios = {
     rules: [],
     ends: ['completed', 'failed:looping', 'failed:nothing_returned'],
     agent: '@coordinator',
-    answers: hallRule({ seed: seedFor(badJob, undefined, true) }),
+    answers: mediocreRule({ seed: seedFor(badJob, undefined, true) }),
     first: (me) => me.ask(badJob),
   },
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Random } from '../../src/domain/clock.ts'
-import { idPattern, idSource, idTailLength, tail } from '../../src/domain/id.ts'
+import { idPattern, idSource, shortId, shortIdLength } from '../../src/domain/id.ts'
 import { manualClock, seededRandom } from '../../src/testing.ts'
 
 /** A clock that can be set to any moment. */
@@ -42,14 +42,14 @@ test('ids of two processes sort by the millisecond in which they were made', () 
 test('an id has 20 digits, and is shown by the last six', () => {
   const id = idSource(manualClock(), seededRandom(1))()
   expect(id).toHaveLength(20)
-  expect(tail(id)).toBe(id.slice(14))
-  expect(tail(id)).toHaveLength(idTailLength)
+  expect(shortId(id)).toBe(id.slice(14))
+  expect(shortId(id)).toHaveLength(shortIdLength)
 })
 
 test('ids made in one millisecond differ in the part that people see', () => {
   const newId = idSource(manualClock(), seededRandom(7))
   const ids = Array.from({ length: 2000 }, newId)
-  expect(new Set(ids.map(tail)).size).toBe(2000)
+  expect(new Set(ids.map(shortId)).size).toBe(2000)
   expect(ids.toSorted()).toEqual(ids)
 })
 

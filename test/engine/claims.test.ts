@@ -78,14 +78,14 @@ describe.each(databases)('claims on %s', (database) => {
       const [held = ''] = [...sessions].find(([, label]) => label === 'b') ?? []
       const claim = async () =>
         (await claimRuns(under.engine, { ownerId: 'one' }, 16)).map(({ run }) => sessions.get(run.sessionId ?? ''))
-      const isHeld = Promise.withResolvers<void>()
+      const areJobsHeld = Promise.withResolvers<void>()
       const letGo = Promise.withResolvers<void>()
       const holding = store.write('session', async (tx) => {
         await lockSession(tx, held)
-        isHeld.resolve()
+        areJobsHeld.resolve()
         await letGo.promise
       })
-      await isHeld.promise
+      await areJobsHeld.promise
       expect(await claim()).toEqual(['a', 'c'])
       letGo.resolve()
       await holding

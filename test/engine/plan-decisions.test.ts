@@ -131,7 +131,7 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
 
   test('a request that the user cancels takes its plan along, and no model brings that back', async () => {
     const held = gate()
-    let isHeld = true
+    let areJobsHeld = true
     office = await newOffice(database, {
       coordinator: (said, last, request) => {
         if (last === 'go on') return { text: 'Again.', calls: [update('retry')] }
@@ -139,7 +139,7 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
         return planningCoordinator()(said, last, request)
       },
       'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
-      researcher: () => (isHeld ? { gate: held, text: 'never' } : { text: 'done' }),
+      researcher: () => (areJobsHeld ? { gate: held, text: 'never' } : { text: 'done' }),
     })
     const item = await office.say('go')
     await held.reached
@@ -152,7 +152,7 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
       { status: 'cancelled', reason },
     ])
     expect((await office.ask('go on')).text).toContain('the user cancelled task:1')
-    isHeld = false
+    areJobsHeld = false
     await changeTask(office.engine, await task('a'), { action: 'retry' })
     await untilTask('a', 'completed')
   })
@@ -236,18 +236,18 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
 
   test('a running task that a model stops keeps whose decision it was, and that model may retry it', async () => {
     const held = gate()
-    let isHeld = true
+    let areJobsHeld = true
     office = await newOffice(database, {
       coordinator: (said, last, request) => {
         if (last === 'stop it') return { text: 'I stop it.', calls: [update('cancel', { reason: 'too slow' })] }
         if (said.includes('stop it') && last.includes('has stopped')) {
-          isHeld = false
+          areJobsHeld = false
           return { text: 'Again.', calls: [update('retry'), { name: 'wait' }] }
         }
         return planningCoordinator()(said, last, request)
       },
       'project-planner': planner({ key: 'a' }),
-      researcher: () => (isHeld ? { gate: held, text: 'never' } : { text: 'done' }),
+      researcher: () => (areJobsHeld ? { gate: held, text: 'never' } : { text: 'done' }),
     })
     const item = await office.say('go')
     await held.reached

@@ -127,11 +127,11 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
 
   test('a task that the user cancelled is not offered to a model, and not tried again by one; the user may', async () => {
     const held = gate()
-    let isHeld = true
+    let areJobsHeld = true
     office = await newOffice(database, {
       coordinator: stubborn,
       'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
-      researcher: () => (isHeld ? { gate: held, text: 'never' } : { text: 'done' }),
+      researcher: () => (areJobsHeld ? { gate: held, text: 'never' } : { text: 'done' }),
     })
     const item = await office.say('go')
     await held.reached
@@ -144,7 +144,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     )
     expect(answered.text).toContain('the user cancelled task:1')
     expect(await tasks()).toMatchObject([{ status: 'cancelled', attempts: 1 }, { status: 'blocked' }])
-    isHeld = false
+    areJobsHeld = false
     await changeTask(office.engine, first, { action: 'retry' })
     await office.until(async (rows) => (await listTasks(rows, { status: 'completed' })).length === 2)
   })

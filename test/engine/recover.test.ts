@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Run } from '../../src/domain/run.ts'
+import { recoverDead } from '../../src/engine/run/worker/recover.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
@@ -282,5 +283,23 @@ describe.each(databases)('recovery on %s', (database) => {
     const { recovered } = await under.work()
     expect(recovered).toEqual({ resumed: [runId], quarantined: [], lost: 0, unknownCalls: 0, doubledCalls: 0 })
     await under.turns(1)
+  })
+
+  test('a run that still has its dead owner after the recovery is counted as lost, and found by the next one', async () => {
+    const held = gate()
+    const model = scriptedModel((_, n) => (n === 1 ? { gate: held, text: '' } : { text: 'again' }))
+    under = await newEngine(database, model)
+    await under.work()
+    const { runId } = await under.say('go')
+    await held.reached
+    under.locks.kill(await onlyOwner())
+    const { store } = under.runtime
+    const write: Store['write'] = (area, body) =>
+      area === 'recover' ? (Promise.resolve('nothing') as ReturnType<typeof body>) : store.write(area, body)
+    under.engine.store = { ...store, write }
+    const none = { resumed: [], quarantined: [], lost: 0, unknownCalls: 0, doubledCalls: 0 }
+    expect(await recoverDead(under.engine, 'other', under.locks)).toEqual({ ...none, lost: 1 })
+    under.engine.store = store
+    expect(await recoverDead(under.engine, 'other', under.locks)).toEqual({ ...none, resumed: [runId] })
   })
 })

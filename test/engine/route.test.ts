@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect } from 'vitest'
-import { tail } from '../../src/domain/id.ts'
+import { shortId } from '../../src/domain/id.ts'
 import { threadKey } from '../../src/domain/turn.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { fork } from '../../src/engine/turns/fork.ts'
@@ -34,7 +34,7 @@ describe.each(databases)('routing on %s', (database) => {
   test('a turn is found by its id, by its head or tail, and by its structured key', async () => {
     const turn = await say('main')
     const key = threadKey(await route(turn))
-    const texts = [turn, `turn:${turn}`, `turn:${tail(turn)}`, turn.slice(0, 15), key, `turn:${key}`]
+    const texts = [turn, `turn:${turn}`, `turn:${shortId(turn)}`, turn.slice(0, 15), key, `turn:${key}`]
     expect(await Promise.all(texts.map((text) => routed(text)))).toEqual(texts.map(() => turn))
   })
 
@@ -128,6 +128,6 @@ describe.each(databases)('routing on %s', (database) => {
   test('forks without a label get labels of their own', async () => {
     const turnId = await say('main')
     const made = [await fork(runtime, { folder: here, turnId }), await fork(runtime, { folder: here, turnId })]
-    expect(made.map(({ label }) => label)).toEqual([`fork-${tail(turnId)}`, `fork-${tail(turnId)}-2`])
+    expect(made.map(({ label }) => label)).toEqual([`fork-${shortId(turnId)}`, `fork-${shortId(turnId)}-2`])
   })
 })

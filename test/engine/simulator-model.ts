@@ -4,8 +4,8 @@ import { spawnChild } from '../../src/engine/run/spawn.ts'
 import type { Engine } from '../../src/engine/runtime.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import type { Tx } from '../../src/store/store.ts'
-import { providerRequestOf, toScriptedReply } from '../../src/testing/hall-model.ts'
-import { hallRule, mediocreNames } from '../../src/testing.ts'
+import { providerRequestOf, toScriptedReply } from '../../src/testing/model-conversions.ts'
+import { mediocreNames, mediocreRule } from '../../src/testing.ts'
 import type { Life } from './simulator-schedule.ts'
 
 /** What can be asked of the simulated model; `spawn X` gives X to two children, `tidy X` to two whose transcripts go. */
@@ -16,7 +16,7 @@ export const tasks = [
   ...['tidy plain', 'tidy all', 'tidy never', 'tidy tidy plain', 'spawn tidy plain'],
 ]
 
-/** Jobs for a coordinator: plans that models of the hall carry out, alone or together, and a word in between. */
+/** Jobs for a coordinator: plans that mediocre models carry out, alone or together, and a word in between. */
 export const jobs = [
   ...mediocreNames.map((name) => `2 tasks by the ${name}`),
   ...['3 tasks', '3 tasks by the silent and the half-json-caller', '3 tasks by the liar and the looper', 'plain'],
@@ -37,13 +37,13 @@ export interface Outside {
 export function thinker(life: Life, outside: Outside, maxOutputTokens: number): Model {
   const later = new ModelFailure('provider_busy', 'busy', 'wait', { retry: 'later', retryAfter: 700 })
   const never = new ModelFailure('provider_rejected', 'no', 'ask otherwise', { retry: 'never' })
-  const hall = hallRule()
+  const mediocre = mediocreRule()
   const model = scriptedModel(
     (request): ScriptedReply => {
       const usage = { outputTokens: maxOutputTokens }
-      // Whoever begins others in its own way does as it is told; who plans, or works for a plan, is of the hall.
+      // Whoever begins others in its own way does as it is told; who plans, or works for a plan, is a mediocre model.
       if (!request.tools.some(({ name }) => name === 'spawn'))
-        return { ...toScriptedReply(hall(providerRequestOf(request))), usage }
+        return { ...toScriptedReply(mediocre(providerRequestOf(request))), usage }
       const task = taskOf(request)
       const isAnswered = request.messages.at(-1)?.role === 'tool'
       const [run] = request.id.split('/')

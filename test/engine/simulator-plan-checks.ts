@@ -36,7 +36,9 @@ function taskProblems(task: Row<'tasks'>, rows: PlanRows): string[] {
   const state = own?.state === 'timeout' ? 'failed' : own?.state
   const result = rows.agent_results.find(({ id }) => id === task.agent_result_id)
   const needed = rows.task_edges.filter(({ task_id }) => task_id === task.id).map(({ needs_id }) => needs_id)
-  const isHeld = rows.tasks.some(({ id, status }) => needed.includes(id) && !['completed', 'skipped'].includes(status))
+  const areJobsHeld = rows.tasks.some(
+    ({ id, status }) => needed.includes(id) && !['completed', 'skipped'].includes(status),
+  )
   return [
     ...(task.status === 'running' ? [`task ${task.id} is left running`] : []),
     ...(runs.length === task.attempts
@@ -44,6 +46,6 @@ function taskProblems(task: Row<'tasks'>, rows: PlanRows): string[] {
       : [`task ${task.id} was begun ${task.attempts} times by ${runs.length} runs`]),
     ...(isEnded && state !== task.status ? [`task ${task.id} is ${task.status}, and its run ${own?.state}`] : []),
     ...(isEnded && result?.run_id !== task.run_id ? [`task ${task.id} names a result of another run`] : []),
-    ...(task.status === 'blocked' && !isHeld ? [`task ${task.id} is blocked by nothing`] : []),
+    ...(task.status === 'blocked' && !areJobsHeld ? [`task ${task.id} is blocked by nothing`] : []),
   ]
 }

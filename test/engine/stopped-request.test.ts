@@ -1,5 +1,5 @@
 import { afterEach, describe, expect } from 'vitest'
-import { tail } from '../../src/domain/id.ts'
+import { shortId } from '../../src/domain/id.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { routeToThread } from '../../src/engine/turns/route.ts'
 import { pathWindow } from '../../src/engine/turns/windows.ts'
@@ -47,7 +47,7 @@ describe.each(databases)('a request that a user stops while only its agents work
     const answer = await office.heard(item)
     const stopped = (await runs()).filter(({ state }) => state === 'cancelled')
     expect(stopped).toHaveLength(2)
-    const names = stopped.map(({ id }) => `@researcher (run:${tail(id)})`).join(', ')
+    const names = stopped.map(({ id }) => `@researcher (run:${shortId(id)})`).join(', ')
     const message = `stopped by Ctrl-C; not finished: ${names}`
     expect(answer).toMatchObject({
       ok: false,

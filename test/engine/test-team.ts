@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import { engineOf } from '../../src/app/engine.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Agent } from '../../src/domain/agent.ts'
@@ -46,10 +46,10 @@ export interface Office {
   model: ScriptedModel
   requestsOf(who: string): ModelRequest[]
   put(path: string, text: string): void
-  ask(content: string, more?: Partial<Submission>): Promise<Answered>
+  ask(content: string, more?: Partial<Submission>): Promise<RequestAnswer>
   /** The same without waiting; answers the input's id. */
   say(content: string, more?: Partial<Submission>): Promise<string>
-  heard(itemId: string): Promise<Answered>
+  heard(itemId: string): Promise<RequestAnswer>
   until<T>(question: (rows: Reading) => Promise<T | undefined | false>): Promise<T>
   restart(): Promise<void>
   /** Nobody works any more. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tail } from '../../src/domain/id.ts'
+import { shortId } from '../../src/domain/id.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { show } from '../../src/engine/views/show.ts'
 import { why } from '../../src/engine/why/why.ts'
@@ -46,7 +46,14 @@ test('why and show look everything up by key, however many rows there are', asyn
   const asked = new Set<string>()
   const last = turns.at(-1) ?? ''
   const named = [
-    ...[`turn:${last}`, `turn:${tail(last)}`, tail(last), `run:${runId}`, `run:${tail(runId)}`, tail(runId)],
+    ...[
+      `turn:${last}`,
+      `turn:${shortId(last)}`,
+      shortId(last),
+      `run:${runId}`,
+      `run:${shortId(runId)}`,
+      shortId(runId),
+    ],
     ...['task:2', 'plan:1', 'result:2', 'memory:3', 'memory:1', 'narrative:2', 'session:main', 'main'],
   ]
   const explaining = { store: heard(store, asked), protect: nothingProtected, budget }

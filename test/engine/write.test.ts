@@ -116,10 +116,10 @@ describe.each(databases)('writing on %s', (database) => {
         isFirstHeld = true
         await twice.promise
       }
-      const isHeld = isFirstHeld
+      const areJobsHeld = isFirstHeld
       const value = await engine.store.write(area, body)
       // Whichever comes next ends the wait: on a busy machine the change itself may be what is held.
-      if ((await count()) === 2 || (isHeld && area === 'step')) twice.resolve()
+      if ((await count()) === 2 || (areJobsHeld && area === 'step')) twice.resolve()
       return value
     }
     let isFirstHeld = false

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { tail } from '../../src/domain/id.ts'
+import { shortId } from '../../src/domain/id.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
@@ -16,7 +16,7 @@ test('a question from a turn into a label that exists is refused before anything
   const { itemId } = await door.submit(folder, { session: 'main', content: 'one' })
   const { turnId } = await door.answer(folder, itemId, never)
   const before = await app.log(folder, {})
-  const turn = `turn:${tail(turnId ?? '')}`
+  const turn = `turn:${shortId(turnId ?? '')}`
   const asked = { session: 'main', content: 'two', from: turn }
   const refusal = {
     code: 'label_exists',

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PlanLine, PlanView } from '../../src/api/views/plan.ts'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { Spending } from '../../src/domain/spending.ts'
 import type { ProviderLogLine } from '../../src/testing.ts'
 import type { Watch } from '../crash/watch.ts'
-import { endingOf } from '../testing/hall-truth.ts'
+import { endingOf } from '../testing/mediocre-endings.ts'
 import { mostAgents, type Stage } from './stage.ts'
 
 /** What came of one plan. Problems are sentences. */
@@ -36,7 +36,7 @@ export interface UsageDifference {
 /** Runs that died three times without a step in between are ended by the runtime; the task has failed, and says so. */
 const quarantined = /processes in a row crashed on this run/
 
-/** How runs of the hall may end. */
+/** How runs of mediocre models may end. */
 const ends = ['completed', 'failed:looping', 'failed:nothing_returned', 'failed:no_plan']
 
 /** What was done to a plan, and what whoever asked was told. */
@@ -44,7 +44,7 @@ export interface Played {
   kills: number
   accepted: { accepted: string; content: string }[]
   /** What a command that waited for the answer printed. */
-  answered: Answered | undefined
+  answered: RequestAnswer | undefined
 }
 
 /** Looks at what a plan has left, with a person's commands, the provider's log and the crash loop's checker. */
@@ -109,7 +109,7 @@ function untruthOf({ id, title, status, summary = '' }: TaskLine): string[] {
 }
 
 /** Whoever asked must hear that a plan did not complete, whatever its coordinator says. */
-function falseAnswer({ ok, error }: Answered, { id, status, counts }: PlanView): string[] {
+function falseAnswer({ ok, error }: RequestAnswer, { id, status, counts }: PlanView): string[] {
   if (ok !== (status === 'completed')) return [`plan:${id} is ${status}, and whoever asked was told ok: ${ok}`]
   if (error?.code !== 'plan_failed') return []
   const isCounted = Object.entries(counts).every(([each, count]) => error.message.includes(`${count} ${each}`))

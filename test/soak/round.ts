@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Answered } from '../../src/api/views/question.ts'
+import type { RequestAnswer } from '../../src/api/views/question.ts'
 import type { MediocreName } from '../../src/testing.ts'
 import type { Databases } from '../crash/databases.ts'
 import type { Watch } from '../crash/watch.ts'
 import type { Chance } from '../engine/simulator-schedule.ts'
-import { seedFor } from '../testing/hall-truth.ts'
+import { seedFor } from '../testing/mediocre-endings.ts'
 import { judge, type Outcome } from './judge.ts'
 import type { SoakRow } from './rows.ts'
 import { openStage, type Stage } from './stage.ts'
@@ -34,7 +34,7 @@ export interface RoundOptions {
 /** One plan from the question to its end, with daemons that die meanwhile; then what came of it is judged. */
 export async function playRound(row: SoakRow, options: RoundOptions): Promise<Outcome> {
   const { chance, checker, databases, server, tasks, teller, mostKills } = options
-  const goal = `${tasks} tasks by the whole hall${teller ? `, told by the ${teller}` : ''}`
+  const goal = `${tasks} tasks by all models${teller ? `, told by the ${teller}` : ''}`
   const stage = await openStage(row, { databases, server, chance, seed: seedFor(goal, teller, true) })
   options.onStage(stage)
   try {
@@ -45,7 +45,7 @@ export async function playRound(row: SoakRow, options: RoundOptions): Promise<Ou
     const kills = await killUntil(over, stage, { chance, mostKills })
     await over.promise
     for (let which = 0; which < row.daemons; which++) await stage.endDaemon(which, 'SIGTERM')
-    const answered = asking && (JSON.parse((await asking.ended).out) as Answered)
+    const answered = asking && (JSON.parse((await asking.ended).out) as RequestAnswer)
     return await judge(stage, checker, { kills, accepted, answered })
   } finally {
     await stage.remove()
@@ -53,7 +53,7 @@ export async function playRound(row: SoakRow, options: RoundOptions): Promise<Ou
 }
 
 async function handIn(stage: Stage, content: string): Promise<{ accepted: string; content: string }> {
-  const { itemId = '' } = await stage.json<Answered>('ask', '--no-wait', content)
+  const { itemId = '' } = await stage.json<RequestAnswer>('ask', '--no-wait', content)
   return { accepted: itemId, content }
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { hallRule, startProvider, type TestProvider } from '../../src/testing.ts'
+import { mediocreRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type Spoken, type Started, type TestHeddle } from '../cli/heddle.ts'
 import type { Databases } from '../crash/databases.ts'
 import type { Chance } from '../engine/simulator-schedule.ts'
@@ -45,7 +45,7 @@ export async function openStage(
   const directory = mkdtempSync(join(tmpdir(), 'heddle-soak-'))
   const providerLog = join(directory, 'provider.jsonl')
   writeFileSync(providerLog, '')
-  const answer = hallRule({ seed })
+  const answer = mediocreRule({ seed })
   const provider = await startProvider({
     log: providerLog,
     answer: async (request) => {

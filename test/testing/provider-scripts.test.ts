@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { callTools, followRules, type ProviderRequest, scriptNamed, type WireMessage } from '../../src/testing.ts'
+import { callTools, findScript, followRules, type ProviderRequest, type WireMessage } from '../../src/testing.ts'
 
 describe('the script `tools` does what the user text says', () => {
   test.each([
@@ -56,7 +56,7 @@ describe('the script `tools` does what the user text says', () => {
 describe('scripts by name', () => {
   test('plain says back the last user text', () => {
     const request = asked(user('first'), { ...user('x'), role: 'assistant' }, user('second'))
-    expect(scriptNamed('plain')?.(request)).toEqual({ text: 'answer to: second' })
+    expect(findScript('plain')?.(request)).toEqual({ text: 'answer to: second' })
   })
 
   test.each([
@@ -64,7 +64,7 @@ describe('scripts by name', () => {
     ['fail-then-answer:5', 5],
     ['fail-then-answer:0', 0],
   ])('%s fails %i times', (name, failures) => {
-    const script = scriptNamed(name)
+    const script = findScript(name)
     const failed = { faults: { status: { code: 503 } } }
     for (let attempt = 0; attempt < failures; attempt++)
       expect(script?.({ ...asked(user('a')), attempt })).toEqual(failed)
@@ -72,7 +72,7 @@ describe('scripts by name', () => {
   })
 
   test.each(['', 'plainly', 'fail-then-answer:x'])('"%s" is none', (name) => {
-    expect(scriptNamed(name)).toBeUndefined()
+    expect(findScript(name)).toBeUndefined()
   })
 })
 

@@ -42,8 +42,8 @@ export interface SubmitResult {
   limitedTo?: Pick<Question, 'priority' | 'timeoutSeconds' | 'attended' | 'waitsForBudget'>
 }
 
-/** Outcome of a question. */
-export interface Answered {
+/** Answer to a request, or where it stands. */
+export interface RequestAnswer {
   ok: boolean
   status: Outcome | 'accepted' | 'waiting'
   text: string

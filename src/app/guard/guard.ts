@@ -9,7 +9,7 @@ import { noJob } from '../../engine/jobs/change-job.ts'
 import { userOf } from '../../engine/run/sender.ts'
 import type { Runtime } from '../../engine/runtime.ts'
 import { notFound } from '../../engine/turns/route.ts'
-import { findNamed, resourceOfInput } from '../../engine/views/belongs-to.ts'
+import { findResource, resourceOfInput } from '../../engine/views/belongs-to.ts'
 import { findJob } from '../../store/rows/jobs/jobs.ts'
 import { findMessage } from '../../store/rows/jobs/outbox.ts'
 import { noMessage } from '../job-app.ts'
@@ -78,7 +78,7 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
   const may = (resource: Resource) => authorize(principal, action, resource)
   const named: Checks['named'] = async (reference, folder, bare) => {
     const found = await store.read((rows) =>
-      findNamed(rows, reference, { folder, caller: text, ...(bare && { bare }) }),
+      findResource(rows, reference, { folder, caller: text, ...(bare && { bare }) }),
     )
     if (!found || !may(found)) throw notNamed(reference, bare)
     return found.reference
@@ -100,7 +100,7 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       if (kind === 'turn') return named(target, folder)
       if (kind !== null && kind !== 'session') return target
       const naming = { folder, caller: text }
-      const found = await store.read((rows) => findNamed(rows, `session:${id}`, naming))
+      const found = await store.read((rows) => findResource(rows, `session:${id}`, naming))
       // Another's session and one that does not exist are told of in the same words.
       if (found ? !may(found) : !isLabelOf(text, labelFor(text, id))) throw notFound('session', id)
       return labelFor(text, id)

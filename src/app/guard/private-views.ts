@@ -1,4 +1,4 @@
-import type { Shown } from '../../api/turns.ts'
+import type { ShowResult } from '../../api/turns.ts'
 import type { RunStep } from '../../api/views/run.ts'
 import type { WhyView } from '../../api/views/why.ts'
 import { type Event, stepsIn } from '../../domain/event.ts'
@@ -8,7 +8,7 @@ import type { ToolCall } from '../../domain/turn.ts'
 const hidden = '(private to the owner)'
 
 /** Leaves out what is private to the owner: the prompt, made of the owner's files, narratives, and what was recalled or stored. */
-export function withoutPrivate(shown: Shown): Shown {
+export function withoutPrivate(shown: ShowResult): ShowResult {
   if (shown.kind === 'task') return { ...shown, narratives: [] }
   if (shown.kind !== 'turn') return shown
   const thread = { ...shown.thread, systemPrompt: null }

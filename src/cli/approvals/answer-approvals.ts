@@ -2,7 +2,7 @@ import type { ApprovalView } from '../../api/views/approval.ts'
 import type { Decision, Scope } from '../../domain/approval.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { Client } from '../../gateway/api.ts'
 import type { CommandContext } from '../command.ts'
 import { askLine, canAsk } from '../terminal/prompt.ts'
@@ -71,7 +71,7 @@ async function askUser(
   question: ApprovalView,
   { call, signal }: Omit<AnswerOptions, 'policy'>,
 ) {
-  await call(`run:${tail(question.runId)} is waiting for your approval`)
+  await call(`run:${shortId(question.runId)} is waiting for your approval`)
   return askOnTerminal(here, client, question, signal)
 }
 

@@ -5,7 +5,7 @@ import type { Client } from '../../gateway/api.ts'
 import type { CommandContext } from '../command.ts'
 import { printable } from '../terminal/screen.ts'
 import { editedBrief } from './plan-brief.ts'
-import { atGate, type GateDecision, type GateState, stepThroughGate } from './plan-gate.ts'
+import { firstGateState, type GateDecision, type GateState, stepThroughGate } from './plan-gate.ts'
 import { briefsPage, gatePrompt } from './plan-question.ts'
 import { countLines } from './question-page.ts'
 
@@ -26,7 +26,7 @@ export type GateResult = Omit<Decision, 'hash'> | 'changed' | 'open'
 export class PlanGate {
   readonly plan: PlanView
   readonly #context: GateContext
-  #state: GateState = atGate
+  #state: GateState = firstGateState
   /** Rows of the page that were not shown yet. */
   #unseen: string[]
 

@@ -12,7 +12,7 @@ export type GateDecision =
 /** Progress of editing a task: not begun, choosing the task, choosing the change. */
 export type GateState = { at: 'gate' } | { at: 'which' } | { at: 'how'; task: number }
 
-export const atGate: GateState = { at: 'gate' }
+export const firstGateState: GateState = { at: 'gate' }
 
 interface GateStep {
   state: GateState
@@ -37,7 +37,8 @@ function parseDecisionLine(line: string, tasks: readonly number[]): GateStep {
   if (['v', 'briefs', 'brief'].includes(key) && rest.length < 2) {
     const task = numberIn(words)
     if (words === '') return done({ kind: 'briefs' })
-    if (task !== undefined) return tasks.includes(task) ? done({ kind: 'briefs', task }) : noTask(words, tasks, atGate)
+    if (task !== undefined)
+      return tasks.includes(task) ? done({ kind: 'briefs', task }) : noTask(words, tasks, firstGateState)
   }
   if ((key === 'e' || key === 'edit') && (words === '' || numberIn(rest[0] ?? '') !== undefined)) {
     const [only] = tasks
@@ -46,14 +47,15 @@ function parseDecisionLine(line: string, tasks: readonly number[]): GateStep {
     return chooseTask(words, tasks)
   }
   // A typo is not a reason that a planner could act on.
-  if (line.length < 3) return repeatQuestion(atGate, `"${line}" is not one of: Enter, e, v, n. Or type what to change`)
+  if (line.length < 3)
+    return repeatQuestion(firstGateState, `"${line}" is not one of: Enter, e, v, n. Or type what to change`)
   return done({ kind: 'no', reason: line })
 }
 
 /** Parses `3`, or `3` followed by the change. */
 function chooseTask(line: string, tasks: readonly number[]): GateStep {
   const [first = '', ...rest] = line.split(/\s+/)
-  if (line === '') return repeatQuestion(atGate, 'nothing was changed')
+  if (line === '') return repeatQuestion(firstGateState, 'nothing was changed')
   const task = numberIn(first)
   if (task === undefined || !tasks.includes(task)) return noTask(first, tasks, { at: 'which' })
   return rest.length === 0 ? askHow(task) : chooseChange(task, rest.join(' '))
@@ -61,7 +63,7 @@ function chooseTask(line: string, tasks: readonly number[]): GateStep {
 
 function chooseChange(task: number, line: string): GateStep {
   const key = line.toLowerCase()
-  if (key === '') return repeatQuestion(atGate, 'nothing was changed')
+  if (key === '') return repeatQuestion(firstGateState, 'nothing was changed')
   if (key === 'b' || key === 'brief') return done({ kind: 'brief', task })
   if (key === 'd' || key === 'drop') return done({ kind: 'drop', task })
   const [, agent] = /^@([^\s@]+)$/.exec(line) ?? []
@@ -89,7 +91,7 @@ function numberIn(word: string): number | undefined {
 }
 
 function done(decision: GateDecision): GateStep {
-  return { state: atGate, decision }
+  return { state: firstGateState, decision }
 }
 
 function repeatQuestion(state: GateState, text: string): GateStep {

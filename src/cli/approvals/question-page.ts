@@ -1,7 +1,7 @@
 import type { ApprovalView } from '../../api/views/approval.ts'
 import type { TaskLine } from '../../api/views/plan.ts'
 import { budgetTool, type Fact } from '../../domain/approval.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { groupDigits } from '../../domain/text/group-digits.ts'
 import { escapeInvisible, quotePath } from '../../domain/text/visible.ts'
 import type { Client } from '../../gateway/api.ts'
@@ -68,7 +68,7 @@ export function questionFacts(
     { name: 'asked', value: truncateToWidth(escapeLine(request), room) },
     {
       name: 'run',
-      value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder === null || folder === undefined ? '–' : quotePath(folder)}`}`,
+      value: `run:${shortId(runId)}${isPlaced ? '' : ` in ${folder === null || folder === undefined ? '–' : quotePath(folder)}`}`,
     },
     ...(task ? [{ name: 'task', value: truncateToWidth(taskWords(task), room) }] : []),
   ]

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { isUrgentCommand } from '../../commands/dispatch.ts'
 import type { Millis } from '../../domain/clock.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { homePaths } from '../../home/home.ts'
 import type { CommandContext } from '../command.ts'
@@ -177,7 +177,7 @@ export class ChatSession {
         lookup: lookupsOf((what) => this.#ask(what)),
         onStart: (runId) => this.#started(runId),
         onEnd: (ended) => this.#ended(ended),
-        onNeedsYou: (runId, why) => this.#notify(`run:${tail(runId)} is waiting for your ${why}`),
+        onNeedsYou: (runId, why) => this.#notify(`run:${shortId(runId)} is waiting for your ${why}`),
       },
     )
   }
@@ -319,7 +319,7 @@ export class ChatSession {
     const { asked, rootRunId } = await this.#ask((client) => client.run(runId))
     // A run that its own agents woke continues an earlier message, which is printed already.
     if (rootRunId === runId)
-      this.#print(`${paint(this.#here.screen, 'bold', this.#prompt + printable(asked))}  (run:${tail(runId)})`)
+      this.#print(`${paint(this.#here.screen, 'bold', this.#prompt + printable(asked))}  (run:${shortId(runId)})`)
   }
 
   #ended({ state, took, asked }: EndedRun): void {

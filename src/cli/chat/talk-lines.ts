@@ -1,6 +1,6 @@
 import { describePart } from '../../domain/attachment.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { paint, printable, type Screen, truncateToWidth, wrapText } from '../terminal/screen.ts'
 import type { OutgoingMessage } from './outbox.ts'
 
@@ -61,6 +61,6 @@ export function colouredNotice(screen: Screen, colour: 'red' | 'yellow', text: s
 
 /** Last line when the user leaves: where the running turn continues. */
 export function leaveNotice(runId: string, isAlone: boolean): string {
-  const run = `run:${tail(runId)}`
+  const run = `run:${shortId(runId)}`
   return isAlone ? `${run} was queued again; heddle continues it` : `${run} keeps running    heddle watch ${run}`
 }

@@ -1,6 +1,6 @@
 import type { TurnDraft } from '../../domain/draft.ts'
 import { UsageError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { type Source, sources } from '../../domain/message.ts'
 import { type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
@@ -31,7 +31,7 @@ export const registerAppend: Register = (program, run) => {
         })
         return {
           json: { ok: true, ...appended },
-          text: `turn:${tail(appended.turnId)} is turn ${appended.depth} of ${appended.session}    heddle log ${appended.session}`,
+          text: `turn:${shortId(appended.turnId)} is turn ${appended.depth} of ${appended.session}    heddle log ${appended.session}`,
         }
       }),
     )

@@ -1,5 +1,5 @@
 import type { GrantView } from '../../api/views/approval.ts'
-import type { Answered } from '../../api/views/question.ts'
+import type { RequestAnswer } from '../../api/views/question.ts'
 import type { Decision, Scope } from '../../domain/approval.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { Client } from '../../gateway/api.ts'
@@ -7,7 +7,7 @@ import { answerQuestions, askOnTerminal } from '../approvals/answer-approvals.ts
 import { ForeignText } from '../approvals/foreign-text.ts'
 import { approveLine, questionPage, questionRow } from '../approvals/question-page.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
-import { answeredJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
+import { answerJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
 import { answerPage } from '../pages/answer-page.ts'
 import { canAsk } from '../terminal/prompt.ts'
 import { printable, type Screen, table, wrapText } from '../terminal/screen.ts'
@@ -157,7 +157,7 @@ async function sendDecision(
   try {
     const answer = await awaitAnswer(here, client, decided)
     const after = () => waitForSummary(here, work, { ...answer, folder })
-    return { json: answeredJson(answer), text: pageOf(here, answer, since), code: exitCodeOf(answer), after }
+    return { json: answerJson(answer), text: pageOf(here, answer, since), code: exitCodeOf(answer), after }
   } catch (error) {
     await work?.stop()
     throw error
@@ -174,7 +174,7 @@ async function awaitAnswer(
   here: CommandContext,
   client: Client,
   { folder, itemId }: { folder: string; itemId: string },
-): Promise<Answered> {
+): Promise<RequestAnswer> {
   const signal = here.stopped
   const policy = canAsk(here) && !here.json ? 'wait' : 'fail'
   for (;;) {
@@ -185,7 +185,7 @@ async function awaitAnswer(
   }
 }
 
-function pageOf(here: CommandContext, answer: Answered, since: number): string {
+function pageOf(here: CommandContext, answer: RequestAnswer, since: number): string {
   return answer.status === 'waiting'
     ? needsYouLine(answer)
     : answerPage(here.screen, { ...answer, took: here.clock.monotonic() - since })

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
-import type { Answered, Question, SubmitResult } from '../../api/views/question.ts'
+import type { Question, RequestAnswer, SubmitResult } from '../../api/views/question.ts'
 import type { WorkInProgress } from '../../api/views/run.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { spendingOf } from '../../domain/spending.ts'
 import type { Client } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/daemon-request.ts'
@@ -11,7 +11,7 @@ import { answerQuestions, type OnApproval, onApprovalFrom } from '../approvals/a
 import { markSeen } from '../chat/last-visit.ts'
 import { userNotifier } from '../chat/notify.ts'
 import type { CommandContext, Register } from '../command.ts'
-import { answeredJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
+import { answerJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
 import { commaNames } from '../input/comma-names.ts'
 import { secondsFrom } from '../input/counts.ts'
 import { checkAgentName, readPrompt } from '../input/read-prompt.ts'
@@ -79,7 +79,7 @@ export const registerAsk: Register = (program, run) => {
         for (const id of answer.unstartedPlans ?? []) here.tell(`plan:${id} was not started: heddle plans plan:${id}`)
         return {
           json: {
-            ...answeredJson(answer),
+            ...answerJson(answer),
             ...((answer.status === 'accepted' || answer.status === 'waiting') && { follow: followCommand(answer) }),
             ...(routed && { routed }),
             ...(notices.length > 0 && { notices }),
@@ -100,7 +100,7 @@ function permissionsFrom(options: Record<string, unknown>): Pick<Question, 'perm
   return lists.length === 0 ? {} : { permissions: { tools: Object.fromEntries(lists) } }
 }
 
-async function handIn(here: CommandContext, question: Question): Promise<Answered> {
+async function handIn(here: CommandContext, question: Question): Promise<RequestAnswer> {
   const submit = (client: Client) => submitTo(here, client, question)
   const daemon = await here.daemon()
   const alone = async () => submit(await here.app())
@@ -137,7 +137,7 @@ async function submitTo(here: CommandContext, client: Client, question: Question
 
 /** An answer, and work to do after it was shown. */
 interface AskResult {
-  answer: Answered
+  answer: RequestAnswer
   after?(): Promise<void>
 }
 
@@ -205,7 +205,7 @@ async function askThrough(
   question: Question,
   { stopped, hangup, enough, asking, call }: WaitOptions,
   begin: (session: string) => Promise<void> = async () => undefined,
-): Promise<Answered> {
+): Promise<RequestAnswer> {
   let cursor = await client.cursor()
   const { itemId, session, runId } = await submitTo(here, client, question)
   await begin(session)
@@ -233,7 +233,7 @@ async function askThrough(
 }
 
 /** The answer without its questions: they are answered, and the run continues tomorrow. */
-function withoutQuestions({ approvals: _, questions: __, ...answer }: Answered): Answered {
+function withoutQuestions({ approvals: _, questions: __, ...answer }: RequestAnswer): RequestAnswer {
   return answer
 }
 
@@ -260,7 +260,7 @@ async function showStream(
   }
 }
 
-async function askPage(here: CommandContext, answer: Answered, took: number): Promise<string> {
+async function askPage(here: CommandContext, answer: RequestAnswer, took: number): Promise<string> {
   if (answer.approvals) return needsYouLine(answer)
   if (answer.status === 'accepted' || answer.status === 'waiting') {
     const work = (await here.daemon()) ? '' : 'heddle up runs it, '
@@ -273,16 +273,16 @@ async function askPage(here: CommandContext, answer: Answered, took: number): Pr
 }
 
 /** Progress of a question that is not answered yet. */
-function progressWords({ status, runId, queuedBehind, session, until }: Answered): string {
+function progressWords({ status, runId, queuedBehind, session, until }: RequestAnswer): string {
   const later = until === undefined ? '' : `, which continues at ${until.slice(0, 16).replace('T', ' ')} UTC`
-  if (queuedBehind !== undefined) return `queued behind run:${tail(queuedBehind)}${later}`
+  if (queuedBehind !== undefined) return `queued behind run:${shortId(queuedBehind)}${later}`
   const what = status === 'accepted' ? 'queued' : 'still running'
-  return `${what}: ${runId === null ? printable(session) : `run:${tail(runId)}`}${later}`
+  return `${what}: ${runId === null ? printable(session) : `run:${shortId(runId)}`}${later}`
 }
 
 /** The command that follows the run; before a run has taken the question, the session. */
-function followCommand({ runId, session }: Answered): string {
-  return `heddle watch ${runId === null ? `session:${printable(session)}` : `run:${tail(runId)}`}`
+function followCommand({ runId, session }: RequestAnswer): string {
+  return `heddle watch ${runId === null ? `session:${printable(session)}` : `run:${shortId(runId)}`}`
 }
 
 function appendPath(path: string, before: string[] = []): string[] {

@@ -6,7 +6,7 @@ import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { wholeInput } from '../input/piped.ts'
 import { formatAge, printable } from '../terminal/screen.ts'
-import { waitsForUp, withUpHint } from './jobs/up-hint.ts'
+import { waitsForDaemon, withDaemonHint } from './jobs/up-hint.ts'
 
 export const registerEvents: Register = (program, run) => {
   const event = program
@@ -66,10 +66,10 @@ export const registerEvents: Register = (program, run) => {
         const busy = skipped.length > 0 ? `, ${skipped.length} skipped: ${skipped[0]?.reason}` : ''
         const text =
           fires.length > 0
-            ? await withUpHint(
+            ? await withDaemonHint(
                 here,
                 `${countNoun(fires.length - skipped.length, 'job')} fired${busy}    heddle cron history`,
-                waitsForUp,
+                waitsForDaemon,
               )
             : `no job waits for ${printable(name)}    heddle cron add --on ${printable(name)} --message "…"`
         return { json: { ok: true, fires }, text }

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { TurnLine } from '../../api/views/turn.ts'
 import { UsageError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { pageOptions } from '../input/pages.ts'
 import { drawGraph } from '../terminal/graph.ts'
@@ -56,7 +56,7 @@ export const registerLog: Register = (program, run) => {
             ...lines.reverse().map((turn) => line(here, turn, '  ')),
           ]
         }
-        const parted = diff.ancestor ? `split after turn:${tail(diff.ancestor)}` : 'nothing in common'
+        const parted = diff.ancestor ? `split after turn:${shortId(diff.ancestor)}` : 'nothing in common'
         return { json: diff, text: [...(await side(a, diff.a)), ...(await side(b, diff.b)), parted].join('\n') }
       }),
     )
@@ -107,7 +107,7 @@ function screen(
 /** One turn on one line: id, depth, age, sessions, and as much of the question as fits. */
 function line(here: CommandContext, turn: TurnLine, before: string): string {
   const { screen } = here
-  const head = `${before}turn:${tail(turn.id)}`
+  const head = `${before}turn:${shortId(turn.id)}`
   const facts = [
     paint(screen, 'dim', String(turn.depth).padStart(4)),
     formatAge(turn.timestamp, here.clock.now()).padStart(8),

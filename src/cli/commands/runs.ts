@@ -1,7 +1,7 @@
 import { type RunLine, spendingKeys } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { UsageError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { parseReference } from '../../domain/reference.ts'
 import type { Register } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
@@ -97,7 +97,7 @@ export const registerRuns: Register = (program, run) => {
           await here.clock.sleep(100)
           now = await client.cancel(isPlanned(name) ? name : now.id, reason)
         }
-        const what = isPlanned(name) ? printable(name) : `run:${tail(now.id)}`
+        const what = isPlanned(name) ? printable(name) : `run:${shortId(now.id)}`
         return { json: { ok: true, ...now }, text: `${what} is ${now.state}` }
       }),
     )
@@ -116,7 +116,7 @@ export const registerRuns: Register = (program, run) => {
             `see what failed: heddle tasks --plan ${printable(id)} --status failed, then: heddle retry task:N`,
           )
         const retried = await (await here.client()).retry(name)
-        const run = retried.runId === null ? '' : `run:${tail(retried.runId)}`
+        const run = retried.runId === null ? '' : `run:${shortId(retried.runId)}`
         const work = (await here.daemon()) ? '' : 'heddle up runs it, '
         const text =
           kind === 'task'
@@ -136,7 +136,7 @@ function isPlanned(name: string): boolean {
 function purposeOf({ session, taskId, parentRunId, tellsOf }: RunLine): string {
   if (tellsOf !== undefined) return `summary of ${printable(tellsOf)}`
   if (taskId !== undefined) return `task:${taskId}`
-  return parentRunId === null ? printable(session ?? '–') : `run:${tail(parentRunId)}`
+  return parentRunId === null ? printable(session ?? '–') : `run:${shortId(parentRunId)}`
 }
 
 /** Where a queued run waits, if not in line with what people asked for. */
@@ -146,7 +146,7 @@ function laneWords({ state, lane }: RunLine): string {
 
 function row(run: RunLine): string[] {
   return [
-    `run:${tail(run.id)}`,
+    `run:${shortId(run.id)}`,
     run.state,
     run.agent === undefined ? '–' : `@${printable(run.agent)}`,
     purposeOf(run),

@@ -1,7 +1,7 @@
 import type { SessionDetails, SessionView } from '../../api/views/session.ts'
 import { userSessions } from '../../commands/sessions.ts'
 import { UsageError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
 import { parseReference } from '../../domain/reference.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
@@ -80,7 +80,7 @@ export const registerSessions: Register = (program, run) => {
         })
         return {
           json: { ok: true, ...forked },
-          text: `session ${forked.session} starts at turn:${tail(forked.headTurnId)}    heddle log ${forked.session}`,
+          text: `session ${forked.session} starts at turn:${shortId(forked.headTurnId)}    heddle log ${forked.session}`,
         }
       }),
     )
@@ -139,7 +139,7 @@ async function list(here: CommandContext, options: Record<string, unknown>) {
 function listing(here: CommandContext, sessions: SessionView[], all: boolean): string {
   const rows = sessions.map((session) => [
     paint(here.screen, 'bold', printable(session.label)),
-    session.headTurnId ? `turn:${tail(session.headTurnId)}` : '–',
+    session.headTurnId ? `turn:${shortId(session.headTurnId)}` : '–',
     countNoun(session.depth, 'turn'),
     formatAge(session.updatedAt, here.clock.now()),
     [session.persona ?? '', session.archived ? 'archived' : '', all ? printable(session.folder) : '']

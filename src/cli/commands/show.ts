@@ -1,8 +1,8 @@
-import type { Shown } from '../../api/turns.ts'
+import type { ShowResult } from '../../api/turns.ts'
 import type { RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
 import { describePart } from '../../domain/attachment.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { Message } from '../../domain/message.ts'
 import type { ModelSettings, Permissions, SandboxPermissions } from '../../domain/persona.ts'
 import type { TurnModel } from '../../domain/turn.ts'
@@ -36,7 +36,7 @@ export const registerShow: Register = (program, run) => {
     )
 }
 
-function shownPage(here: CommandContext, shown: Shown): string {
+function shownPage(here: CommandContext, shown: ShowResult): string {
   switch (shown.kind) {
     case 'turn':
       return turnPage(here, shown)
@@ -226,6 +226,6 @@ function namesWords(names: readonly string[] | undefined): string | null {
 const stepWords: Partial<Record<string, string>> = { begun: 'call', ended: 'done' }
 
 function nextOf({ id, finishedAt, files }: RunView): string | null {
-  if (finishedAt === null) return `heddle watch run:${tail(id)}`
-  return files.some(({ undone }) => !undone) ? `heddle undo run:${tail(id)}` : null
+  if (finishedAt === null) return `heddle watch run:${shortId(id)}`
+  return files.some(({ undone }) => !undone) ? `heddle undo run:${shortId(id)}` : null
 }

@@ -3,7 +3,7 @@ import type { SessionView } from '../../api/views/session.ts'
 import type { StatusView } from '../../api/views/status.ts'
 import { userSessions } from '../../commands/sessions.ts'
 import { rehearsal } from '../../config/schema.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Daemon } from '../../gateway/client.ts'
 import { version } from '../../version.ts'
@@ -69,7 +69,7 @@ export function formatToday(view: StatusView): string {
 
 function sessionRows(here: CommandContext, main: SessionView | undefined, count: number): string[] {
   if (!main) return [statusRow(here, 'session', 'none yet    heddle ask "…"')]
-  const head = main.headTurnId ? `, head turn:${tail(main.headTurnId)}` : ''
+  const head = main.headTurnId ? `, head turn:${shortId(main.headTurnId)}` : ''
   const used = formatAge(main.updatedAt, here.clock.now())
   const label = printable(main.label)
   return [
@@ -136,7 +136,7 @@ export function newsRows(here: CommandContext, { sinceLast }: StatusView, since:
     ),
     ...news.map(({ turnId, session, status, preview }) => {
       const colour = status === 'completed' ? 'green' : 'red'
-      const head = `${paint(here.screen, colour, status.padEnd(9))}  turn:${tail(turnId)}  ${printable(session)}  `
+      const head = `${paint(here.screen, colour, status.padEnd(9))}  turn:${shortId(turnId)}  ${printable(session)}  `
       return statusRow(here, '', head + truncateToWidth(printable(preview), Math.max(20, here.screen.columns - 50)))
     }),
   ]

@@ -1,6 +1,6 @@
 import type { SubagentLine } from '../../api/subagents.ts'
 import type { Millis } from '../../domain/clock.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { type Register, rareGroup } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
 import { formatAge, printable, table } from '../terminal/screen.ts'
@@ -79,7 +79,7 @@ export const registerSubagent: Register = (program, run) => {
           await here.clock.sleep(100)
           now = await client.cancel(`run:${id}`, 'cancelled by the user')
         }
-        return { json: { ok: true, ...now }, text: `run:${tail(now.id)} is ${now.state}` }
+        return { json: { ok: true, ...now }, text: `run:${shortId(now.id)} is ${now.state}` }
       }),
     )
 }
@@ -90,7 +90,7 @@ function statusWords({ status, durationMs }: Pick<SubagentLine, 'status' | 'dura
 
 function row(line: SubagentLine, now: Millis): string[] {
   return [
-    `run:${tail(line.runId)}`,
+    `run:${shortId(line.runId)}`,
     statusWords(line),
     printable(line.label),
     printable(line.requesterKey ?? '–'),

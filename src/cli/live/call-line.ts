@@ -1,5 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { formatSeconds } from '../pages/answer-page.ts'
 import { paint, printable, type Screen, truncateToWidth, width } from '../terminal/screen.ts'
 
@@ -19,7 +19,7 @@ interface RunActivity {
 }
 
 export function callLine(screen: Screen, { runId, depth, agent, what, about = '', took, status }: RunActivity): string {
-  const who = [`run:${tail(runId)}`, ...(agent === undefined ? [] : [`@${printable(agent)}`])].join('  ')
+  const who = [`run:${shortId(runId)}`, ...(agent === undefined ? [] : [`@${printable(agent)}`])].join('  ')
   const indent = '  '.repeat(depth)
   const time = took === undefined ? '' : formatSeconds(took).padStart(6)
   const word = status === undefined ? undefined : callStatus(status)

@@ -1,5 +1,5 @@
 import { type Event, stepsIn } from '../../domain/event.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { retryReason } from '../../domain/text/failure-words.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 
@@ -22,7 +22,7 @@ export class EventLines {
   /** One line, or several for steps that were journalled together. */
   lines(event: Event): string {
     const [kind = '', id = ''] = event.subject.split(':')
-    const who = kind === 'run' || kind === 'turn' ? `${kind}:${tail(id)}` : event.subject
+    const who = kind === 'run' || kind === 'turn' ? `${kind}:${shortId(id)}` : event.subject
     const told = event.kind === 'run.step' ? stepsIn(event) : [event.payload]
     return told
       .map((payload) => this.#what({ ...event, payload }, id))
@@ -123,7 +123,7 @@ export function clockTime(at: number): string {
 }
 
 function placeOf({ payload: { session, parent } }: Event): string {
-  const forWhom = parent === undefined ? '' : `, for run:${tail(String(parent))}`
+  const forWhom = parent === undefined ? '' : `, for run:${shortId(String(parent))}`
   return printable(`in ${session}${forWhom}`)
 }
 

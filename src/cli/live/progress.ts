@@ -6,7 +6,7 @@ import { paint, printable, type Screen } from '../terminal/screen.ts'
 import { StreamedText } from './streamed-text.ts'
 
 /** One line about a compaction: what was summarised, and the token counts before and after. */
-export function summarisedLine(what: string, { from, to }: Event['payload']): string {
+export function compactionLine(what: string, { from, to }: Event['payload']): string {
   return `${what} summarised: ${inThousands(Number(from))} → ${inThousands(Number(to))} tokens`
 }
 
@@ -60,7 +60,7 @@ export class Progress {
         return
       case 'turn.added':
         if (payload['compaction'] !== undefined && this.#runs.has(String(payload['run'])))
-          this.notices.push(summarisedLine('older turns', payload['compaction'] as Event['payload']))
+          this.notices.push(compactionLine('older turns', payload['compaction'] as Event['payload']))
         return
       case 'run.step':
         if (id === this.#runId) for (const step of stepsIn(event)) this.#applyStep(step)
@@ -75,6 +75,6 @@ export class Progress {
     const [kind, name] = [step['kind'], String(step['name'])]
     if (kind === 'begun') this.#tools.push(name)
     if (kind === 'ended') this.#tools.splice(this.#tools.indexOf(name), 1)
-    if (kind === 'compact') this.notices.push(summarisedLine('earlier steps', step))
+    if (kind === 'compact') this.notices.push(compactionLine('earlier steps', step))
   }
 }

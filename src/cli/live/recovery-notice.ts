@@ -9,7 +9,7 @@ type RecoveredWork = Pick<
 /** One sentence about work recovered from a dead process; undefined if there was none. */
 export function recoveryNotice(work: RecoveredWork): string | undefined {
   const { resumed, queued, quarantined, lost, unknownCalls, doubledCalls } = work
-  if (resumed.length + queued.length + quarantined.length === 0) return undefined
+  if (resumed.length + queued.length + quarantined.length + lost === 0) return undefined
   const runs = (ids: string[]) => countNoun(ids.length, 'run')
   const calls = (count: number) => countNoun(count, 'call')
   const parts = [

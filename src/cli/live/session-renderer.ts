@@ -3,7 +3,7 @@ import type { RunLine, RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
 import type { Clock, Millis } from '../../domain/clock.ts'
 import { type Event, stepsIn } from '../../domain/event.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { Outcome } from '../../domain/run.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import { retryReason } from '../../domain/text/failure-words.ts'
@@ -14,7 +14,7 @@ import { formatUsd } from '../pages/format-spending.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 import { callLine } from './call-line.ts'
 import { PlanProgress } from './plan-progress.ts'
-import { summarisedLine } from './progress.ts'
+import { compactionLine } from './progress.ts'
 import { formatSilence, type RunProgress, trackRun } from './run-progress.ts'
 import { StreamedLines } from './streamed-lines.ts'
 
@@ -156,7 +156,7 @@ export class SessionRenderer {
     const agents = `${countNoun(active, 'agent')} running`
     const silent = own && own.calls.size === 0 ? formatSilence(own, now, this.#stream.hasText) : ''
     return [
-      own ? `run:${tail(own.id)}` : '',
+      own ? `run:${shortId(own.id)}` : '',
       silent,
       this.#children.size > 0 ? agents : '',
       ...this.#plans.standing,
@@ -193,7 +193,7 @@ export class SessionRenderer {
   }
 
   #tellSummary(what: string, payload: Event['payload']): void {
-    this.#print('calls', paint(this.#context.screen, 'dim', summarisedLine(what, payload)))
+    this.#print('calls', paint(this.#context.screen, 'dim', compactionLine(what, payload)))
   }
 
   async #applyPlan(event: Event): Promise<void> {
@@ -283,20 +283,20 @@ export class SessionRenderer {
       const error = printable(retryReason(String(payload['error'] ?? '')))
       run.waits = `${error}, retrying`
       if (payload['error'] !== 'budget_in_use' || run.waited !== error)
-        tell(`run:${tail(run.id)}  ${error}, retry in ${pause} s`)
+        tell(`run:${shortId(run.id)}  ${error}, retry in ${pause} s`)
       run.waited = error
     } else {
       run.waits = `waiting for ${why}`
       // The question itself is shown below.
       if (why !== 'approval' && why !== 'budget')
-        tell(`needs you: run:${tail(run.id)} is waiting for ${why}    heddle show run:${tail(run.id)}`)
+        tell(`needs you: run:${shortId(run.id)} is waiting for ${why}    heddle show run:${shortId(run.id)}`)
       onNeedsYou(run.id, why)
     }
   }
 
   #limit({ id }: RunProgress, payload: Event['payload']): void {
     const why = printable(`${payload['why']}    ${payload['setting']}`)
-    this.#print('calls', paint(this.#context.screen, 'yellow', `run:${tail(id)}  ${why}`))
+    this.#print('calls', paint(this.#context.screen, 'yellow', `run:${shortId(id)}  ${why}`))
   }
 
   async #end(run: RunProgress, state: string, at: Millis): Promise<void> {
@@ -329,7 +329,7 @@ export class SessionRenderer {
     const more = {
       // While agents work for it, the request includes reservations.
       ...(this.#children.size === 0 && { request: view.budget.request }),
-      ...(!isDone && { next: `heddle retry run:${tail(view.id)}` }),
+      ...(!isDone && { next: `heddle retry run:${shortId(view.id)}` }),
     }
     // A turn that waits for agents is not the answer yet.
     if (!isDone || !this.#own?.used.has(waitTool) || this.#children.size === 0) {

@@ -1,7 +1,7 @@
 import type { RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
 import { type Event, stepsIn } from '../../domain/event.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { isTerminal } from '../../domain/run.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
@@ -118,7 +118,7 @@ export class SessionWatcher {
   }
 
   async #introduceRun(run: RunView): Promise<void> {
-    const name = paint(this.#screen, 'yellow', `run:${tail(run.id)}`)
+    const name = paint(this.#screen, 'yellow', `run:${shortId(run.id)}`)
     const doing = isTerminal(run.state) ? '' : `, ${printable(run.doing)}`
     this.#pane.print(`${name} in ${printable(run.session ?? '–')}: ${run.state}${doing}`)
     this.#runs.add(run.id)

@@ -1,6 +1,6 @@
-import type { Answered } from '../../api/views/question.ts'
+import type { RequestAnswer } from '../../api/views/question.ts'
 import type { Millis } from '../../domain/clock.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { TurnModel, Usage } from '../../domain/turn.ts'
 import { failureLines } from '../chat/talk-lines.ts'
 import { markdown } from '../terminal/markdown.ts'
@@ -35,7 +35,7 @@ export function answerText(screen: Screen, { text, error }: ShownAnswer): string
   return [markdown(screen, text), ...errorLines].join('\n')
 }
 
-type ShownAnswer = AnswerFacts & Pick<Answered, 'text' | 'error'>
+type ShownAnswer = AnswerFacts & Pick<RequestAnswer, 'text' | 'error'>
 
 /** Which model another one took the place of, and why; undefined if none did. */
 export function clampWords({ clamped }: Pick<TurnModel, 'clamped'>): string | undefined {
@@ -54,7 +54,7 @@ export function lastLine(screen: Screen, facts: AnswerFacts): string {
 }
 
 function factsLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
-  const turn = `turn:${tail(turnId ?? '')}`
+  const turn = `turn:${shortId(turnId ?? '')}`
   const inAll = request && totalUsd(request) > totalUsd(usage) ? ` of ${formatMoney(request)}` : ''
   const after = [formatTokenCounts(usage), `${formatMoney(usage)}${inAll}`, formatSeconds(took)].join(' · ')
   const command = next ?? `heddle show ${turn}`

@@ -7,7 +7,7 @@ import type {
   RecalledPassageView,
   SimilarMemory,
 } from '../../api/views/memory.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { passageLine } from '../../domain/text/passage.ts'
 import { facts } from '../terminal/facts.ts'
 import { formatAge, printable, type Screen, table, truncateToWidth, width } from '../terminal/screen.ts'
@@ -70,7 +70,7 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
     ['from', originOf(memory)],
     ['at', memory.createdAt],
     ['used', memory.recalledAt === memory.createdAt ? null : memory.recalledAt],
-    ['shown to', joinFirst(memory.runs.map((id) => `run:${tail(id)}`))],
+    ['shown to', joinFirst(memory.runs.map((id) => `run:${shortId(id)}`))],
     ['told in', joinFirst(memory.narratives.map((id) => `narrative:${id}`))],
     ['similar', joinFirst(memory.near.map(({ id }) => `memory:${id}`))],
     ['next', nextOf(memory)],
@@ -157,7 +157,7 @@ function nextOf({ id, replacedBy, forgottenAt }: MemoryView): string | null {
 
 function saidBy({ source, runId }: MemoryView): string {
   const who = { user: 'you', agent: 'an agent', import: 'an imported file' }[source]
-  return runId === undefined ? who : `${who} in run:${tail(runId)}`
+  return runId === undefined ? who : `${who} in run:${shortId(runId)}`
 }
 
 function originOf({ turnId, taskId, resultId, narrativeId }: MemoryView): string | null {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { CitedMemory, NarrativeLine, NarrativeView } from '../../api/views/narrative.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { facts } from '../terminal/facts.ts'
 import { formatAge, printable, type Screen, table, truncateToWidth } from '../terminal/screen.ts'
 
@@ -31,8 +31,8 @@ export function narrativePage(screen: Screen, narrative: NarrativeView): string 
     ['topic', narrative.topic === undefined ? null : printable(narrative.topic)],
     ['folder', printable(narrative.folder)],
     ['trust', label.integrity === 'untrusted' ? `untrusted: ${printable(label.sources.join(', '))}` : null],
-    ['by', runId === undefined ? null : `run:${tail(runId)}`],
-    ['about', turnId === undefined ? null : `turn:${tail(turnId)}`],
+    ['by', runId === undefined ? null : `run:${shortId(runId)}`],
+    ['about', turnId === undefined ? null : `turn:${shortId(turnId)}`],
     ['at', narrative.createdAt],
     ['next', `heddle why narrative:${narrative.id}`],
   ])

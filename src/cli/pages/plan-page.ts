@@ -1,6 +1,6 @@
 import type { PlanView, TaskLine, TaskView } from '../../api/views/plan.ts'
 import type { ResultView } from '../../api/views/result.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import { facts } from '../terminal/facts.ts'
 import { paint, printable, type Screen, table, wrapText } from '../terminal/screen.ts'
@@ -54,7 +54,7 @@ export function taskPage(screen: Screen, task: TaskView): string {
     `  result:${id}`,
     status,
     printable(summary),
-    `run:${tail(runId)}`,
+    `run:${shortId(runId)}`,
   ])
   const brief = readable(screen, task.context.trimEnd())
   return [head, '', brief, ...(results.length > 0 ? ['', table(screen, results, 2)] : [])].join('\n')
@@ -64,7 +64,7 @@ function nextForTask({ id, status, runId, resultId }: TaskLine): string | null {
   if (status === 'failed')
     return `heddle retry task:${id}, heddle tasks edit task:${id}, or heddle tasks skip task:${id}`
   if (status === 'pending' || status === 'blocked') return `heddle tasks edit task:${id}`
-  if (status === 'running' && runId !== undefined) return `heddle watch run:${tail(runId)}`
+  if (status === 'running' && runId !== undefined) return `heddle watch run:${shortId(runId)}`
   return resultId === undefined ? null : `heddle show result:${resultId}`
 }
 

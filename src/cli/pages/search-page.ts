@@ -1,5 +1,5 @@
 import type { FoundText, SearchPage } from '../../api/search.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { formatAge, paint, printable, type Screen, wrapText } from '../terminal/screen.ts'
 
 const indent = '    '
@@ -31,7 +31,7 @@ function nameLine(screen: Screen, hit: FoundText, { folder, now }: { folder: str
 
 /** As people type it: the end of a turn's id; a file's path and line as editors take them. */
 function nameOf({ ref, kind }: FoundText): string {
-  if (kind === 'turn') return `turn:${tail(ref.slice('turn:'.length))}`
+  if (kind === 'turn') return `turn:${shortId(ref.slice('turn:'.length))}`
   return printable(kind === 'file' ? ref.slice('file:'.length) : ref)
 }
 

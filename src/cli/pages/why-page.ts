@@ -1,5 +1,5 @@
 import type { Consequence, FileWhy, WhyLink, WhyView } from '../../api/views/why.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import { paint, printable, type Screen, truncateToWidth, width, wrapText } from '../terminal/screen.ts'
 
@@ -62,7 +62,8 @@ function shares({ lines, writers, others, unknown = 0 }: FileWhy): string {
   const parts = writers
     .slice(0, maxShares)
     .map(
-      (writer) => `${writer.lines} by run:${tail(writer.runId)}${writer.agent ? ` @${printable(writer.agent)}` : ''}`,
+      (writer) =>
+        `${writer.lines} by run:${shortId(writer.runId)}${writer.agent ? ` @${printable(writer.agent)}` : ''}`,
     )
   const further = writers.slice(maxShares)
   const count = further.reduce((sum, writer) => sum + writer.lines, 0)
@@ -108,7 +109,7 @@ function rowOf(link: WhyLink): Row {
   if (link.missing && link.how !== 'you said')
     return { label: linkLabel(link.how), what: nameOf(link), beside: 'MISSING: no longer stored' }
   const who = [
-    ...(link.kind === 'result' && link.runId ? [`run:${tail(link.runId)}`] : []),
+    ...(link.kind === 'result' && link.runId ? [`run:${shortId(link.runId)}`] : []),
     ...(link.agent === undefined ? [] : [`@${printable(link.agent)}`]),
     ...(link.model === undefined ? [] : [printable(link.model)]),
   ].join(', ')
@@ -208,7 +209,7 @@ function byWhom({ agent, model, kind }: WhyLink): string {
 /** The reference, as users type it. */
 function nameOf({ kind, id }: Pick<WhyLink, 'kind' | 'id'>): string {
   if (kind === 'file') return printable(id)
-  return `${kind}:${kind === 'run' || kind === 'turn' || kind === 'message' ? tail(id) : printable(id)}`
+  return `${kind}:${kind === 'run' || kind === 'turn' || kind === 'message' ? shortId(id) : printable(id)}`
 }
 
 function quoted(text: string): string {

@@ -10,7 +10,7 @@ import type { Reading } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { authorOf } from './file-author.ts'
 import { type FileNow, fileNow } from './file-now.ts'
-import { type LostWrite, lostByRun, overwrittenBy } from './lost-writes.ts'
+import { describeOverwrite, type LostWrite, lostByRun } from './lost-writes.ts'
 
 // Max files that are checked on the disk; the rest is listed unverified.
 const maxChecked = 100
@@ -57,7 +57,7 @@ export async function artifactsNow(
 }
 
 /** The last change of each file. */
-export function lastOfEach(changes: StoredFileChange[]): StoredFileChange[] {
+export function lastChanges(changes: StoredFileChange[]): StoredFileChange[] {
   return [...new Map(changes.map((change) => [`${change.folder}\n${change.path}`, change])).values()]
 }
 
@@ -65,7 +65,7 @@ type Write = StoredFileChange & { after: string }
 
 /** Last write of each file by all runs of this session and request: one result covers them all. */
 async function lastWrites(rows: Reading, run: Run): Promise<Write[]> {
-  const last = lastOfEach(await changesOfRequest(rows, { sessionId: run.sessionId ?? '', rootRunId: run.rootRunId }))
+  const last = lastChanges(await changesOfRequest(rows, { sessionId: run.sessionId ?? '', rootRunId: run.rootRunId }))
   return last.flatMap((change) => (change.after === null ? [] : [{ ...change, after: change.after }]))
 }
 
@@ -94,5 +94,7 @@ async function describeChange(
   if (now.kind === 'large') return `not looked at: it has ${now.size} bytes`
   if (now.kind !== 'file') return 'not there as a file'
   const loss = lost.find((each) => each.lost.change.id === id)
-  return loss ? overwrittenBy(loss) : `changed since ${await authorOf(rows, join(folder, path), now.sha256, [runId])}`
+  return loss
+    ? describeOverwrite(loss)
+    : `changed since ${await authorOf(rows, join(folder, path), now.sha256, [runId])}`
 }

@@ -13,7 +13,7 @@ import type { Engine } from '../runtime.ts'
 import { authorOf } from './file-author.ts'
 import { labelOfFiles, recordContentLabel } from './file-labels.ts'
 import { packContent } from './kept-content.ts'
-import { editIn, mapContents, writeLineMap } from './line-map.ts'
+import { editOfCall, mapContents, writeLineMap } from './line-map.ts'
 
 /**
  * File writer of a tool call. The change and the replaced content are committed before the file is touched; after a crash
@@ -93,5 +93,5 @@ async function keep(
 /** What a call of edit_file replaces. */
 function findEdit({ steps }: Journal, callId: string): EditedText | undefined {
   const begun = steps.find(({ kind, payload }) => kind === 'begun' && (payload as BegunStep).id === callId)
-  return begun && editIn(begun.payload as BegunStep)
+  return begun && editOfCall(begun.payload as BegunStep)
 }

@@ -1,5 +1,5 @@
 import { dirname, relative } from 'node:path'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { changeThatLeft } from '../../store/rows/file-changes.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import type { Reading } from '../../store/store.ts'
@@ -19,7 +19,7 @@ export async function authorOf(
   if (!change || (change.runId !== null && asking.includes(change.runId))) return otherwise
   if (change.runId === null) return 'by an undo'
   const run = await findRun(rows, change.runId)
-  return `by run:${tail(change.runId)}${run?.agent ? ` (@${run.agent})` : ''}`
+  return `by run:${shortId(change.runId)}${run?.agent ? ` (@${run.agent})` : ''}`
 }
 
 /** An absolute path relative to each folder above it. */

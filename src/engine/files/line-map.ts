@@ -1,7 +1,7 @@
 import type { RequestedCall } from '../../domain/model.ts'
 import { type EditedText, editedPlaces } from '../../tools/files/edit-text.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
-import { linesIn, matchLines, onceIn } from './match-lines.ts'
+import { linesIn, matchLines, uniqueLines } from './match-lines.ts'
 
 /** Lines that a version has from the version before it: where they begin in each, and how many. */
 export type LineMap = { at: number; from: number; count: number }[]
@@ -27,7 +27,7 @@ export function mapReordered(before: Buffer, after: Buffer): LineMap | null {
   const { old, fresh } = lines
   const matched = matchLines(old, fresh)
   if (!matched.includes(-1)) return mapOf(matched)
-  const [inOld, inFresh] = [onceIn(old, 0, old.length), onceIn(fresh, 0, fresh.length)]
+  const [inOld, inFresh] = [uniqueLines(old, 0, old.length), uniqueLines(fresh, 0, fresh.length)]
   const shared = [...inFresh.keys()].filter((text) => inOld.has(text)).length
   // A file that was written anew may begin as the one before it did.
   if (shared < minKept * Math.max(inOld.size, inFresh.size)) return mapOf(matched)
@@ -50,7 +50,7 @@ export function linesOfBoth(before: Buffer, after: Buffer): { old: string[]; fre
 }
 
 /** What a call of edit_file replaces; undefined for other calls. */
-export function editIn({ name, input }: Pick<RequestedCall, 'name' | 'input'>): EditedText | undefined {
+export function editOfCall({ name, input }: Pick<RequestedCall, 'name' | 'input'>): EditedText | undefined {
   const { old_text, new_text, all } = (input ?? {}) as Record<string, unknown>
   if (name !== 'edit_file' || typeof old_text !== 'string' || typeof new_text !== 'string') return undefined
   return { old: old_text, new: new_text, all: all === true }

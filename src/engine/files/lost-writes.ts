@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { Run } from '../../domain/run.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { changesOfSameFiles, type StoredFileChange } from '../../store/rows/file-changes.ts'
@@ -72,7 +72,7 @@ export async function lostByResult(
 }
 
 /** Lost writes whose version is not on the disk: the user may have restored it by hand. */
-export async function stillLost(lost: readonly LostWrite[], protect: ProtectedPlaces): Promise<LostWrite[]> {
+export async function dropRestored(lost: readonly LostWrite[], protect: ProtectedPlaces): Promise<LostWrite[]> {
   const left: LostWrite[] = []
   const now = new Map<string, Awaited<ReturnType<typeof hashNow>>>()
   for (const each of lost) {
@@ -105,14 +105,14 @@ export function lossNote(lost: readonly LostWrite[]): string {
 }
 
 /** Describes who overwrote a file and how; the file's name goes before it. */
-export function overwrittenBy({ by, how }: LostWrite): string {
+export function describeOverwrite({ by, how }: LostWrite): string {
   return `overwritten by ${nameOf(by.run)} ${how}`
 }
 
 function nameOf({ id, taskId, agent }: Run): string {
   const who = agent === null ? '' : `@${agent}`
-  if (taskId === null) return `run:${tail(id)}${who === '' ? '' : ` (${who})`}`
-  return `task:${taskId} (run:${tail(id)}${who === '' ? '' : `, ${who}`})`
+  if (taskId === null) return `run:${shortId(id)}${who === '' ? '' : ` (${who})`}`
+  return `task:${taskId} (run:${shortId(id)}${who === '' ? '' : `, ${who}`})`
 }
 
 type Writer = Pick<RunWrite, 'run' | 'journal'>

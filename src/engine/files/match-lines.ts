@@ -70,7 +70,7 @@ type Pair = readonly [old: number, fresh: number]
 
 /** Longest sequence of lines that occur once in each text, in the same order in both. */
 function anchors(old: string[], fresh: string[], start: number, oldEnd: number, freshEnd: number): Pair[] {
-  const [inOld, inFresh] = [onceIn(old, start, oldEnd), onceIn(fresh, start, freshEnd)]
+  const [inOld, inFresh] = [uniqueLines(old, start, oldEnd), uniqueLines(fresh, start, freshEnd)]
   const pairs: Pair[] = []
   for (const [line, at] of inFresh) {
     const before = inOld.get(line)
@@ -80,7 +80,7 @@ function anchors(old: string[], fresh: string[], start: number, oldEnd: number, 
 }
 
 /** Index of each line, in text order; -1 for one that occurs more than once. */
-export function onceIn(lines: string[], from: number, to: number): Map<string, number> {
+export function uniqueLines(lines: string[], from: number, to: number): Map<string, number> {
   const found = new Map<string, number>()
   for (let at = from; at < to; at++) {
     const line = lines[at] ?? ''

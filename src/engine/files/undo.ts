@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { UndoReport } from '../../api/views/result.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { Run } from '../../domain/run.ts'
 import type { FileFate } from '../../domain/tools/path-handle.ts'
 import { childrenOf } from '../../store/rows/child-runs.ts'
@@ -175,7 +175,7 @@ function refuseOnError(error: unknown): FileOutcome {
 function notFinished(runId: string, live: Run): HeddleError {
   return new HeddleError(
     'not_finished',
-    `run:${tail(live.id)} is still ${live.state}`,
-    `stop it first: heddle cancel run:${tail(runId)}`,
+    `run:${shortId(live.id)} is still ${live.state}`,
+    `stop it first: heddle cancel run:${shortId(runId)}`,
   )
 }

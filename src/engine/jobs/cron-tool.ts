@@ -18,7 +18,7 @@ import { resolveActor } from '../run/actor.ts'
 import { ceilingBelow } from '../run/policy.ts'
 import type { Engine } from '../runtime.ts'
 import { addJob, deleteJob, editJob, editOf, enableJob, type JobAuthor, type JobDraft, noJob } from './change-job.ts'
-import { isHeld } from './fire.ts'
+import { areJobsHeld } from './fire.ts'
 import { viewFire, viewJob } from './job-views.ts'
 import { readNewJob, readSettings } from './read-settings.ts'
 
@@ -100,7 +100,7 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
     case 'status':
     case 'list': {
       const jobs = await listJobs(tx, { principal, limit: 100 })
-      return { jobs: jobs.map(viewJob), ...((await isHeld(tx)) && { held: 'the owner must resume jobs first' }) }
+      return { jobs: jobs.map(viewJob), ...((await areJobsHeld(tx)) && { held: 'the owner must resume jobs first' }) }
     }
     case 'add':
       return added(tx, cron, asked)

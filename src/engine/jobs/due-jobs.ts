@@ -5,7 +5,7 @@ import { dueJobs, jobsAheadOf, lockJob, nextJobTime, updateJob } from '../../sto
 import type { DueSource } from '../run/worker/due.ts'
 import { batches } from '../run/worker/recover.ts'
 import type { Engine } from '../runtime.ts'
-import { fireJob, isHeld } from './fire.ts'
+import { areJobsHeld, fireJob } from './fire.ts'
 
 /** Max jobs of one look. */
 const maxDue = 500
@@ -20,7 +20,7 @@ export function timedJobs(engine: Engine): DueSource {
   return {
     async next(rows, now) {
       const first = await nextJobTime(rows)
-      if (first === undefined || (await isHeld(rows))) return undefined
+      if (first === undefined || (await areJobsHeld(rows))) return undefined
       if (now >= checkedAt && now - checkedAt < clockCheckEvery) return first
       checkedAt = now
       return (await jobsAheadOf(rows, now + timeGrace)).some((job) => isTooFar(job, now)) ? now : first

@@ -52,7 +52,7 @@ export async function fireJob(engine: Engine, job: Job, cause: Cause): Promise<F
 }
 
 /** Whether jobs and messages wait until the owner says go, since the database was restored from a backup. */
-export async function isHeld(rows: Reading): Promise<boolean> {
+export async function areJobsHeld(rows: Reading): Promise<boolean> {
   return (await metaValue(rows, 'jobs_held')) !== undefined
 }
 
@@ -139,7 +139,7 @@ async function lockFireSession(tx: Tx, { job, now, ids }: Firing & { ids: InputI
 /** The job, locked, if it is still due as it was when it was read. */
 async function lockUnchanged(tx: Tx, { job: seen, cause }: Firing): Promise<Job | undefined> {
   const job = await lockJob(tx, seen.id)
-  if (!job || (await isHeld(tx))) return undefined
+  if (!job || (await areJobsHeld(tx))) return undefined
   if (cause.kind === 'manual') return job
   if (!job.isEnabled || job.version !== seen.version) return undefined
   return cause.kind === 'event' || job.nextAt === seen.nextAt ? job : undefined

@@ -12,7 +12,7 @@ import type { DueSource } from '../run/worker/due.ts'
 import { batches } from '../run/worker/recover.ts'
 import type { Runtime } from '../runtime.ts'
 import { retryIfTaken } from '../turns/append.ts'
-import { isHeld } from './fire.ts'
+import { areJobsHeld } from './fire.ts'
 
 /** Why a message did not arrive, and whether trying again can help. */
 export interface SendFailure {
@@ -61,7 +61,7 @@ export function timedMessages(
   return {
     async next(rows, now) {
       const times = await sendTimes(rows)
-      if (times === undefined || (await isHeld(rows))) return undefined
+      if (times === undefined || (await areJobsHeld(rows))) return undefined
       return times.last > latestRetry(now) ? now : times.first
     },
     async handle(now) {

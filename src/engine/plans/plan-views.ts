@@ -11,7 +11,7 @@ import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { countTasks, findTask, listTasks, taskIdsOf, tasksOf } from '../../store/rows/tasks.ts'
 import type { Reading } from '../../store/store.ts'
-import { lossLines, lostByPlan, stillLost } from '../files/lost-writes.ts'
+import { dropRestored, lossLines, lostByPlan } from '../files/lost-writes.ts'
 import { describeActivity } from '../run/describe-activity.ts'
 import type { Engine } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
@@ -46,7 +46,7 @@ export async function viewPlan(rows: Reading, context: FileViewContext, text: st
   const tasks = await tasksOf(rows, plan.id)
   const isOver = plan.status !== 'proposed' && plan.status !== 'running'
   const warnings = isOver ? [] : targetWarnings(tasks, context.agents, line.folder ?? '')
-  const lost = await stillLost(await lostByPlan(rows, plan.id), context.protect)
+  const lost = await dropRestored(await lostByPlan(rows, plan.id), context.protect)
   const approval = (await openApprovals(rows)).find(
     ({ tool, input }) => tool === gateTool && (input as { project_id?: unknown } | null)?.project_id === plan.id,
   )
@@ -78,7 +78,7 @@ export async function viewTask(rows: Reading, context: FileViewContext, text: st
   const [line] = await taskLines(rows, context, [task])
   const results = await listResults(rows, { taskId: task.id })
   const lost = (await lostByPlan(rows, task.planId)).filter((each) => each.lost.run.taskId === task.id)
-  const lines = lossLines(await stillLost(lost, context.protect))
+  const lines = lossLines(await dropRestored(lost, context.protect))
   return {
     kind: 'task',
     ...(line as TaskLine),

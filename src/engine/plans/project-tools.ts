@@ -12,7 +12,7 @@ import { readSteps } from '../../store/rows/steps.ts'
 import { findTask, listTasks, readyTasks, tasksOf } from '../../store/rows/tasks.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
-import { lossLines, lostByPlan, stillLost } from '../files/lost-writes.ts'
+import { dropRestored, lossLines, lostByPlan } from '../files/lost-writes.ts'
 import { Journal } from '../run/context/journal.ts'
 import { stoppingOutcome } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
@@ -99,7 +99,7 @@ function projectStatus(engine: Engine): Tool<{ project_id?: number | undefined }
         const plan = await findPlanFor(rows, home, project_id)
         const tasks = await tasksOf(rows, plan.id)
         const warnings = targetWarnings(tasks, engine.agents, home.folder)
-        const lost = lossLines(await stillLost(await lostByPlan(rows, plan.id), engine.protect))
+        const lost = lossLines(await dropRestored(await lostByPlan(rows, plan.id), engine.protect))
         const extras = { ...(warnings.length > 0 && { warnings }), ...(lost.length > 0 && { lost }) }
         const output = {
           project_id: plan.id,

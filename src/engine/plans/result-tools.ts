@@ -8,7 +8,7 @@ import type { Tool } from '../../domain/tools/tool.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
-import { lossNote, lostByResult, stillLost } from '../files/lost-writes.ts'
+import { dropRestored, lossNote, lostByResult } from '../files/lost-writes.ts'
 import { answerAsText } from '../model/model-messages.ts'
 import { agentsWithin } from '../model/role.ts'
 import { readAgents } from '../policies/run-policies.ts'
@@ -65,7 +65,7 @@ async function resultText(
 ): Promise<Readable | undefined> {
   const made = await resultFor(rows, branches, id)
   if (!made) return undefined
-  const note = lossNote(await stillLost(await lostByResult(rows, made.result, made.by), protect))
+  const note = lossNote(await dropRestored(await lostByResult(rows, made.result, made.by), protect))
   return { text: made.result.output, label: made.by.label, ...(note !== '' && { note }) }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
@@ -52,7 +52,7 @@ export function subagentsTool(engine: Engine): Tool<z.output<ReturnType<typeof i
           'list shows yours; recentMinutes looks further back',
         )
       if (Array.isArray(found))
-        return refuseCall(`"${target}" fits ${found.map(({ runId }) => tail(runId)).join(', ')}`, 'give a run id')
+        return refuseCall(`"${target}" fits ${found.map(({ runId }) => shortId(runId)).join(', ')}`, 'give a run id')
       if (action === 'kill') return kill(engine, [found, ...(await below(engine, found))])
       if (words === undefined) return refuseCall('steer needs an input', 'say what it should do')
       return steer(engine, found, words, call)
@@ -133,7 +133,10 @@ async function steer(engine: Engine, target: SubagentRecord, content: string, ca
   const isHeard = caller && (await steerChild(engine, { sessionId: target.sessionId, content }, caller, call))
   return isHeard
     ? { status: 'ok', output: { status: 'ok', runId: target.runId } }
-    : refuseCall(`"${target.label ?? tail(target.runId)}" is not running`, 'spawn another one with what you know now')
+    : refuseCall(
+        `"${target.label ?? shortId(target.runId)}" is not running`,
+        'spawn another one with what you know now',
+      )
 }
 
 /** Tool that lists the agents which `sessions_spawn` can start here, with the model of each. */

@@ -1,4 +1,4 @@
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Ending, type Outcome, outcomeWord, type Run } from '../../domain/run.ts'
 import type { Subagent } from '../../domain/subagent.ts'
@@ -49,7 +49,7 @@ function announcementLine({ id, status, summary }: StoredResult, who: string): s
 function announcement({ title }: Subagent, outcome: ChildOutcome): string {
   const { run, ending, result, remarks, firstRunId, boundary } = outcome
   const first = `[Subagent: ${title}] ${outcomeSentence(ending, run)}`
-  const pointer = `[agent_result:${result.id}] run:${tail(firstRunId)}`
+  const pointer = `[agent_result:${result.id}] run:${shortId(firstRunId)}`
   const notes = remarks.map((remark) => `Note: ${oneLine(remark)}`)
   if (ending.state !== 'completed' && (ending.said ?? '') === '') return [first, '', pointer, ...notes].join('\n')
   // Cut before it is normalised, so that read_result continues exactly here.

@@ -1,5 +1,5 @@
-import type { Answered } from '../../api/views/question.ts'
-import { tail } from '../../domain/id.ts'
+import type { RequestAnswer } from '../../api/views/question.ts'
+import { shortId } from '../../domain/id.ts'
 import { outcomeWord, type Run, type RunError } from '../../domain/run.ts'
 import { spendingOf } from '../../domain/spending.ts'
 import { findItem } from '../../store/rows/inbox.ts'
@@ -22,7 +22,7 @@ export async function answer(
   folder: string,
   itemId: string,
   signal: AbortSignal,
-): Promise<Answered> {
+): Promise<RequestAnswer> {
   const request = await whenEndedOrBlocked(runtime, itemId, signal)
   if (!request || 'approvals' in request) return notAnswered(runtime, folder, itemId, request)
   const { turn } = request.answer
@@ -49,7 +49,7 @@ async function notAnswered(
   folder: string,
   itemId: string,
   blocked: BlockedRequest | undefined,
-): Promise<Answered> {
+): Promise<RequestAnswer> {
   const { runId, session, behind, usage } = await store.read((rows) => requestState(rows, itemId, blocked?.taken))
   return {
     ok: false,
@@ -89,7 +89,7 @@ async function requestState(rows: Reading, itemId: string, taken: BlockedRequest
   return { runId, session: session.label, behind, usage }
 }
 
-interface AnswerOutcome extends Pick<Answered, 'status' | 'error' | 'unstartedPlans'> {
+interface AnswerOutcome extends Pick<RequestAnswer, 'status' | 'error' | 'unstartedPlans'> {
   /** A user stopped the request after its last turn, whose text cannot say so. */
   isStopped?: true
 }
@@ -121,7 +121,7 @@ async function stoppedError(rows: Reading, run: Run): Promise<RunError | undefin
   const { id, rootRunId } = run
   const stopped = id === rootRunId ? await stoppedRequest(rows, run) : undefined
   if (!stopped) return undefined
-  const names = stopped.unfinished.map((each) => `@${each.agent} (run:${tail(each.id)})`)
+  const names = stopped.unfinished.map((each) => `@${each.agent} (run:${shortId(each.id)})`)
   const more = names.length > maxNamed ? `, and ${names.length - maxNamed} more` : ''
   const what =
     names.length > 0 ? `not finished: ${names.slice(0, maxNamed).join(', ')}${more}` : 'results not processed'

@@ -64,7 +64,7 @@ export interface ClaimedRun {
 }
 
 /** Next run and state of the queue after the end of a run. */
-export interface AfterRun {
+export interface QueueAfterRun {
   /** The run that its end has claimed. */
   next: ClaimedRun | undefined
   /** Whether no run was queued then, so that there is none to look for. */

@@ -1,6 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import { withRemedy } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { pointersIn } from '../../domain/pointer.ts'
 import { type Ending, outcomeWord, type Run } from '../../domain/run.ts'
@@ -45,13 +45,13 @@ interface StoredEnd extends Omit<ChildEnd<Engine>, 'requester'> {
 type Delivery = StoredEnd & { requester: Session }
 
 /** A session in which a run was queued, and the run if it is known. */
-export type Queued = Pick<QueuedRun, 'session'> & Partial<QueuedRun>
+export type QueuedSession = Pick<QueuedRun, 'session'> & Partial<QueuedRun>
 
 /**
  * Stores a child's result and delivers it to the requester, exactly once. No requester is told of an isolated sub-agent's, and of
  * one whose requester is gone: they are read on demand. Returns the runs that this result queued.
  */
-export async function deliverResult(end: StoredEnd): Promise<Queued[]> {
+export async function deliverResult(end: StoredEnd): Promise<QueuedSession[]> {
   const { tx, run, requester, now } = end
   const isIsolated = run.subagent?.shareMode === 'isolated'
   const result = await storeResult(end, isIsolated)
@@ -61,12 +61,12 @@ export async function deliverResult(end: StoredEnd): Promise<Queued[]> {
 }
 
 /** Under a join the result wakes no session: the join does, when the last child is done. */
-async function deliver(end: Delivery, result: StoredResult): Promise<Queued[]> {
+async function deliver(end: Delivery, result: StoredResult): Promise<QueuedSession[]> {
   const { tx, engine, run, requester, ending, now } = end
   const effects = await engine.moments.onResult(end, result.id)
   const join = run.sessionId === null ? undefined : await finishMember(tx, run.sessionId, now)
   const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run))) && (await mayWake(end, requester))
-  const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
+  const who = effects.name ?? `run:${shortId(run.id)} @${run.agent} "${await taskText(end)}"`
   const remarks = [...effects.remarks, ...(end.written?.remarks ?? [])]
   const firstRunId = await firstRunOf(end)
   const what = announce({ run, ending, result, who, remarks, firstRunId, boundary: newBoundary(engine) })

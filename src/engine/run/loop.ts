@@ -1,5 +1,5 @@
 import { HeddleError, StorageFailure, withRemedy } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { RequestedCall } from '../../domain/model.ts'
 import { type Ending, outcomeWord, type Step } from '../../domain/run.ts'
 import type { ToolOutcome } from '../../domain/tools/tool.ts'
@@ -22,7 +22,7 @@ import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triag
 import { closeCalls } from './budget.ts'
 import { callWithTimeout, loopingReason, runConcurrently, stoppedOutcome } from './calls/tool-execution.ts'
 import { endedStep, finishTransactional } from './calls/transactional-calls.ts'
-import type { AfterRun, ClaimedRun, WorkerHandle } from './claimed-run.ts'
+import type { ClaimedRun, QueueAfterRun, WorkerHandle } from './claimed-run.ts'
 import { compactIfFull } from './context/compact.ts'
 import { type BegunStep, unknownOutcome } from './context/journal.ts'
 import { settle } from './settle.ts'
@@ -36,7 +36,7 @@ export async function executeRun(
   engine: Engine,
   claimed: ClaimedRun,
   pool: WorkerHandle,
-): Promise<AfterRun | undefined> {
+): Promise<QueueAfterRun | undefined> {
   const run = await ActiveRun.open(engine, claimed, pool)
   try {
     run.assertAgentExists()
@@ -64,7 +64,7 @@ export async function executeRun(
  * Journals a reply with all its calls in one commit, then makes the allowed calls concurrently. Calls that need approval
  * come last: the run may have to park for them.
  */
-async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<'parked' | AfterRun | undefined> {
+async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<'parked' | QueueAfterRun | undefined> {
   const calls = withUniqueIds(resolveToolNames(reply.calls, run.claimed.run.effectiveTools), run.journal.callIds)
   const { allowed, questions, refused } = await triageCalls(run, calls)
   const replyStep = run.journal.next('reply', {
@@ -207,7 +207,7 @@ function isEnding(error: unknown): boolean {
 }
 
 /** Ends, requeues or leaves a run whose loop was interrupted by this error. */
-async function stop(run: ActiveRun, error: unknown): Promise<AfterRun | undefined> {
+async function stop(run: ActiveRun, error: unknown): Promise<QueueAfterRun | undefined> {
   // The worker releases the run once the database answers; the run then continues from its journal.
   if (error instanceof StorageFailure) throw error
   if (!(error instanceof Stop)) return settle(run, failedEnding(run, error))
@@ -282,7 +282,7 @@ function endingOf(run: ActiveRun, { reply }: ReceivedReply): Ending {
 /** A turn that ends by waiting for children answers with the text of its last reply. */
 function waitingEnding({ journal }: ActiveRun): Ending {
   const text = journal.lastReply?.text.trim() ?? ''
-  const names = journal.turnEnd?.runIds?.map((id) => `run:${tail(id)}`)
+  const names = journal.turnEnd?.runIds?.map((id) => `run:${shortId(id)}`)
   const waits = `Waiting for ${names?.join(', ') ?? 'what was started'}.`
   return { state: 'completed', text: text === '' ? waits : text, error: null }
 }

@@ -22,9 +22,9 @@ import { estimateTokens } from '../turns/make-turn.ts'
 import type { ActiveRun } from './active-run.ts'
 import { closeCalls } from './budget.ts'
 import { claimAtOnce } from './claim.ts'
-import type { AfterRun } from './claimed-run.ts'
+import type { QueueAfterRun } from './claimed-run.ts'
 import { messageOf } from './context/context.ts'
-import { deliverResult, isDone, joinChildren, type Queued } from './deliver.ts'
+import { deliverResult, isDone, joinChildren, type QueuedSession } from './deliver.ts'
 import { beginSettlement, lockRunSessions, type Settlement } from './settlement.ts'
 import { nextRun } from './submit.ts'
 
@@ -33,7 +33,7 @@ import { nextRun } from './submit.ts'
  * The last reply, if it ends the run, is part of this transaction instead of a step of its own. Returns the run that
  * comes next, if it could be claimed in the same commit.
  */
-export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedReply): Promise<AfterRun> {
+export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedReply): Promise<QueueAfterRun> {
   const { engine, claimed } = run
   const { ending, written } = await engine.moments.beforeSettle(run, proposed)
   const { after, thread, turn } = await run.commit('settle', async (tx) => {
@@ -91,7 +91,7 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
  * The steps of every ending, in order; `afterSettle` follows. Every terminal run leaves one turn, failed and cancelled ones
  * too. The run's row must say already that it has ended. Returns its turn, and the runs that this end queued.
  */
-export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: TurnContent; queued: Queued[] }> {
+export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: TurnContent; queued: QueuedSession[] }> {
   const { thread, turn } = await writeTurn(end)
   await moveHeadOf(end)
   await consumeItems(end.tx, end.run.id, end.turnId)
@@ -215,7 +215,7 @@ async function queueNextRun({ tx, engine, session, now, ...end }: Settlement): P
 }
 
 /** Delivers a child's result, unless the child still waits for children of its own or continues with their results. */
-async function notifyRequester(end: Settlement): Promise<Queued[]> {
+async function notifyRequester(end: Settlement): Promise<QueuedSession[]> {
   const { tx, run, ending, session } = end
   if (run.requesterSessionId === null) return []
   const isOver = end.isDone || ending.state === 'cancelled' || (await isDone(tx, session.id))

@@ -2,7 +2,7 @@ import { authorize, forbidden, rankOf } from '../../domain/access/authorize.ts'
 import { actingFor, owner, type Principal, principalText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import {
   checkOuterRef,
   type InboxItem,
@@ -184,7 +184,7 @@ async function assertMayDisturb(
 }
 
 function labelExists(label: string, turnId: string): HeddleError {
-  const turn = `turn:${tail(turnId)}`
+  const turn = `turn:${shortId(turnId)}`
   return new HeddleError(
     'label_exists',
     `session "${label}" exists already, so it cannot start from ${turn}`,

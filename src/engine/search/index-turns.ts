@@ -12,7 +12,7 @@ const maxCharacters = 20_000
  * Indexes some of the turns, results and passages that have no words yet, the newest first; returns whether there may be more. What a
  * process leaves behind when it dies is the next one's.
  */
-export async function indexSome(tx: Tx): Promise<boolean> {
+export async function indexBatch(tx: Tx): Promise<boolean> {
   const documents = await claimUnindexed(tx, maxDocuments)
   const texts = await documentTexts(tx, documents)
   let room = maxCharacters

@@ -4,7 +4,7 @@ import { hasUnindexed } from '../../store/rows/search/documents.ts'
 import { filesToLookAt, type WrittenFile } from '../../store/rows/search/written-files.ts'
 import type { Runtime } from '../runtime.ts'
 import { lookAtFile } from './index-files.ts'
-import { indexSome } from './index-turns.ts'
+import { indexBatch } from './index-turns.ts'
 
 /** Delay of the first step, so that a short command is answered before it. */
 const firstDelay: Millis = 1000
@@ -63,7 +63,7 @@ export function searchIndex(context: Pick<Runtime, 'store' | 'clock'> & { protec
     }
     // Read first: an idle process must not write.
     for (let isMore = await store.read(hasUnindexed); isMore && !isStopped(); await pause())
-      isMore = await store.write('index', indexSome)
+      isMore = await store.write('index', indexBatch)
     // Each look sets the next one, so that the list gets shorter.
     for (let files = await dueFiles(); files.length > 0 && !isStopped(); files = await dueFiles()) {
       for (const file of files) {

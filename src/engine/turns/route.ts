@@ -1,5 +1,5 @@
 import { HeddleError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
 import { parseReference } from '../../domain/reference.ts'
 import type { Session } from '../../domain/session.ts'
@@ -59,7 +59,7 @@ async function sessionAtTurn(rows: Reading, id: string, folder: string): Promise
     (one, other) => Number(other.segmentId === thread.segmentId) - Number(one.segmentId === thread.segmentId),
   )
   if (first) return first
-  const turn = `turn:${tail(thread.turnId)}`
+  const turn = `turn:${shortId(thread.turnId)}`
   throw new HeddleError('not_head', `${turn} is not the last turn of a session`, `start one there: heddle fork ${turn}`)
 }
 

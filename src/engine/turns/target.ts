@@ -1,7 +1,7 @@
 import { authorize } from '../../domain/access/authorize.ts'
 import { type Principal, principalText } from '../../domain/access/principal.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
 import { parseReference } from '../../domain/reference.ts'
 import { checkLabel, labelFor, type Session } from '../../domain/session.ts'
@@ -98,7 +98,7 @@ async function locateTurn(
 
 /** Label of a fork that its sender gave none. */
 export function forkLabel(turnId: string, principal: string): string {
-  return labelFor(principal, `fork-${tail(turnId)}`)
+  return labelFor(principal, `fork-${shortId(turnId)}`)
 }
 
 /** The label itself, or the first of label-2, label-3, … that no session of the folder has. */
@@ -115,7 +115,7 @@ function otherPersona({ label, personaId, headTurnId }: Session, wanted: string)
     `session "${label}" has ${has}; you named ${wanted}`,
     headTurnId === null
       ? 'give a new label to start a session with that persona'
-      : `heddle fork turn:${tail(headTurnId)} --persona ${wanted}`,
+      : `heddle fork turn:${shortId(headTurnId)} --persona ${wanted}`,
   )
 }
 

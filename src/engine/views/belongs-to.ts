@@ -34,7 +34,7 @@ interface Naming {
  * Finds what a reference names and whose it is: the principal of its session. Undefined for what does not exist, or is
  * not named clearly; memories, narratives, personas and files are the owner's.
  */
-export async function findNamed(rows: Reading, text: string, naming: Naming): Promise<Named | undefined> {
+export async function findResource(rows: Reading, text: string, naming: Naming): Promise<Named | undefined> {
   const { kind, id } = parseReference(text)
   const of = kind ?? naming.bare
   try {

@@ -16,7 +16,7 @@ import { spendingOf, startOfDay } from '../../domain/spending.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
 import { inReportOrder, totalUsage, type UsageGroup, usageBy, usageOfDays } from '../../store/rows/lists/usage-lists.ts'
-import { askedOf, type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
+import { inputExcerpts, type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import type { Reading } from '../../store/store.ts'
 import { isBuiltIn } from '../model/role.ts'
@@ -143,7 +143,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
     rows,
     runs.map(({ id }) => id),
   )
-  const asked = await askedOf(
+  const asked = await inputExcerpts(
     rows,
     runs.map(({ id }) => id),
   )

@@ -1,4 +1,4 @@
-import type { Shown } from '../../api/turns.ts'
+import type { ShowResult } from '../../api/turns.ts'
 import type { ResultView } from '../../api/views/result.ts'
 import type { RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
@@ -25,7 +25,7 @@ import { findTurn, readThreads } from '../../store/rows/threads.ts'
 import { promptText } from '../../store/rows/turns.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
-import { artifactsNow, lastOfEach } from '../files/artifacts.ts'
+import { artifactsNow, lastChanges } from '../files/artifacts.ts'
 import { resultLine, viewPlan, viewTask } from '../plans/plan-views.ts'
 import { Journal } from '../run/context/journal.ts'
 import type { Engine } from '../runtime.ts'
@@ -45,7 +45,7 @@ interface ShowContext extends Pick<Engine, 'agents' | 'protect'> {
 }
 
 /** Shows what a reference names. A bare word is a session, else a turn, else a run. */
-export async function show(rows: Reading, text: string, folder: string, context: ShowContext): Promise<Shown> {
+export async function show(rows: Reading, text: string, folder: string, context: ShowContext): Promise<ShowResult> {
   const { kind, id } = parseReference(text)
   switch (kind) {
     case 'session':
@@ -79,7 +79,7 @@ export async function show(rows: Reading, text: string, folder: string, context:
   }
 }
 
-async function showBare(rows: Reading, word: string, folder: string, context: ShowContext): Promise<Shown> {
+async function showBare(rows: Reading, word: string, folder: string, context: ShowContext): Promise<ShowResult> {
   const [session] = await findSessions(rows, { label: word, folder })
   if (session) return { kind: 'session', ...(await viewSessionDetails(rows, session)) }
   try {
@@ -185,7 +185,11 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     turnId: items.find(({ consumedByTurn }) => consumedByTurn !== null)?.consumedByTurn ?? null,
     ...(result && { result: { id: result.id, status: result.status, summary: result.summary } }),
     ...(run.error && { error: run.error }),
-    files: lastOfEach(changes).map(({ path, after, undoneAt }) => ({ path, sha256: after, undone: undoneAt !== null })),
+    files: lastChanges(changes).map(({ path, after, undoneAt }) => ({
+      path,
+      sha256: after,
+      undone: undoneAt !== null,
+    })),
     commands: journal.unsafeCalls,
     steps: steps.map(({ seq, kind, payload, at }) => ({
       seq,

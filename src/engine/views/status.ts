@@ -10,7 +10,7 @@ import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
 import { runsOf } from '../../store/rows/runs.ts'
 import { spentSince } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
-import { isHeld } from '../jobs/fire.ts'
+import { areJobsHeld } from '../jobs/fire.ts'
 import { isBackground } from '../model/role.ts'
 import { userOf } from '../run/sender.ts'
 import { preview } from '../turns/history.ts'
@@ -69,6 +69,6 @@ async function jobStatus(
     nextFires: next.map(({ id, name, nextAt }) => ({ job: id, name, at: new Date(nextAt ?? 0).toISOString() })),
     disabledJobs: await countJobs(rows, { ...own, stoppedOnly: true }),
     deadMessages: await countDead(rows, own),
-    jobsHeld: next.length > 0 && (await isHeld(rows)),
+    jobsHeld: next.length > 0 && (await areJobsHeld(rows)),
   }
 }

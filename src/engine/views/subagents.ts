@@ -1,7 +1,7 @@
 import type { SubagentLine, SubagentView } from '../../api/subagents.ts'
 import { checkLimit, type ListPage, type PageOptions } from '../../api/views/page.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { isTerminal } from '../../domain/run.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { findResult } from '../../store/rows/results.ts'
@@ -29,8 +29,8 @@ export async function viewSubagent(rows: Reading, reference: string): Promise<Su
   if (!record)
     throw new HeddleError(
       'not_subagent',
-      `run:${tail(id)} is not a sub-agent`,
-      `look at it with: heddle show run:${tail(id)}`,
+      `run:${shortId(id)} is not a sub-agent`,
+      `look at it with: heddle show run:${shortId(id)}`,
     )
   const result = record.result ? await findResult(rows, record.result.id) : undefined
   return {
@@ -48,7 +48,7 @@ function lineOf(record: SubagentRecord): SubagentLine {
     runId: record.runId,
     sessionKey: record.sessionKey,
     requesterKey: record.requesterKey,
-    label: record.label ?? tail(record.runId),
+    label: record.label ?? shortId(record.runId),
     task: record.isRemoved ? '(transcript removed)' : record.task,
     model: record.model,
     status: isWorking || !isTerminal(state) ? 'running' : (result?.status ?? state),

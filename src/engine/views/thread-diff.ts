@@ -4,7 +4,7 @@ import { runsOfTurns } from '../../store/rows/child-runs.ts'
 import { changesOf } from '../../store/rows/file-changes.ts'
 import { spendingOfRuns } from '../../store/rows/run-lists.ts'
 import type { Reading } from '../../store/store.ts'
-import { lastOfEach } from '../files/artifacts.ts'
+import { lastChanges } from '../files/artifacts.ts'
 import { diffPaths } from '../turns/history.ts'
 
 /** Where two threads part, and what came of the turns of each since then. */
@@ -28,7 +28,7 @@ async function branchWork(rows: Reading, turnIds: readonly string[]): Promise<Br
   const byAgent = Map.groupBy(below, ({ agent }) => agent)
   const sum = (figures: number[]) => figures.reduce((total, figure) => total + figure, 0)
   return {
-    files: lastOfEach(changes).map(({ path, undoneAt }) => ({ path, undone: undoneAt !== null })),
+    files: lastChanges(changes).map(({ path, undoneAt }) => ({ path, undone: undoneAt !== null })),
     agents: [...byAgent].map(([agent, own]) => ({ agent, runs: own.length })),
     tokens: sum([...spent.values()].map(({ inputTokens, outputTokens }) => inputTokens + outputTokens)),
     costUsd: sum([...spent.values()].map(({ costUsd, estimatedUsd, lostUsd }) => costUsd + estimatedUsd + lostUsd)),

@@ -5,7 +5,7 @@ import { hashOf } from '../../tools/files/content-hash.ts'
 import { editText } from '../../tools/files/edit-text.ts'
 import { readEncoded } from '../../tools/files/encoded-text.ts'
 import { unpackContent } from '../files/kept-content.ts'
-import { editIn } from '../files/line-map.ts'
+import { editOfCall } from '../files/line-map.ts'
 import { findCall } from '../run/calls/find-call.ts'
 
 /** File contents by hash: stored when a change replaced them or a command left them, else rebuilt from the call that wrote them. */
@@ -38,7 +38,7 @@ export class FileContents {
     const { content } = (input ?? {}) as Record<string, unknown>
     if (name === 'write_file' && typeof content === 'string') return Buffer.from(content)
     const held = before === null ? undefined : await this.get(before)
-    const edit = call && editIn({ name: call.name, input })
+    const edit = call && editOfCall({ name: call.name, input })
     if (!edit || !held) return undefined
     try {
       const { text, encode } = readEncoded(held, '')

@@ -2,7 +2,7 @@ import { join, relative, resolve } from 'node:path'
 import type { FileWhy, WhyHow, WhyLink, WhyNote } from '../../api/views/why.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import type { PathAddress, ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { type FileVersion, versionsOfFile } from '../../store/rows/files/file-versions.ts'
@@ -296,7 +296,7 @@ type Doubt = Extract<LineAuthor, { by: 'unknown' }>
 function unknownNote({ since, why, runIds }: Doubt, what: string): WhyNote {
   const when =
     since === null ? 'unknown' : `unknown since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')}`
-  const who = runIds.length === 0 ? '' : ` (${runIds.map((id) => `run:${tail(id)}`).join(', ')})`
+  const who = runIds.length === 0 ? '' : ` (${runIds.map((id) => `run:${shortId(id)}`).join(', ')})`
   const [first] = runIds
   return { ...note(`${when} who wrote ${what}: ${why}${who}`), ...(first !== undefined && { ref: `run:${first}` }) }
 }
@@ -313,7 +313,7 @@ function stateNotes(now: FileNow, last: FileVersion | undefined, { line, traced 
   const isUnknown = traced.some(({ author }) => author.by === 'unknown')
   if (outside.length === 0 && isUnknown) return []
   const which = outside.length === 0 ? 'lines were only taken away' : lineRanges(outside)
-  return [note(`it was changed outside heddle since run:${tail(last.runId ?? '')}: ${which}`)]
+  return [note(`it was changed outside heddle since run:${shortId(last.runId ?? '')}: ${which}`)]
 }
 
 /** Max newest versions that are searched for lost writes. */

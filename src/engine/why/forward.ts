@@ -24,7 +24,7 @@ import { findRun } from '../../store/rows/runs.ts'
 import { findTask, tasksOf } from '../../store/rows/tasks.ts'
 import { findTurn } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
-import { lastOfEach } from '../files/artifacts.ts'
+import { lastChanges } from '../files/artifacts.ts'
 import { inputsOf } from '../run/run-inputs.ts'
 import { preview } from '../turns/history.ts'
 import { moment } from './chain.ts'
@@ -135,7 +135,7 @@ async function ofRun(rows: Reading, id: string): Promise<ForwardLink[]> {
   const result = await resultOf(rows, id)
   const isPlanner = run.requesterSessionId !== null && run.effectiveTools.includes('plan_tasks')
   const plans = isPlanner ? await listPlans(rows, { sessionId: run.requesterSessionId ?? '' }) : []
-  const files = lastOfEach(await changesOf(rows, [id])).filter(({ undoneAt }) => undoneAt === null)
+  const files = lastChanges(await changesOf(rows, [id])).filter(({ undoneAt }) => undoneAt === null)
   const turnId = (await itemsOfRun(rows, id)).find(({ consumedByTurn }) => consumedByTurn !== null)?.consumedByTurn
   return [
     ...files.map(

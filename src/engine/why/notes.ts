@@ -1,7 +1,7 @@
 import type { WhyNote, WhyTopic } from '../../api/views/why.ts'
 import type { Approval, answers } from '../../domain/approval.ts'
 import type { Event } from '../../domain/event.ts'
-import { tail } from '../../domain/id.ts'
+import { shortId } from '../../domain/id.ts'
 import type { Plan, Task } from '../../domain/plan.ts'
 import type { Run, Step } from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
@@ -20,7 +20,7 @@ import { findTurn } from '../../store/rows/threads.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
 import { artifactsNow } from '../files/artifacts.ts'
-import { type LostWrite, lossLines, lostByPlan, stillLost } from '../files/lost-writes.ts'
+import { dropRestored, type LostWrite, lossLines, lostByPlan } from '../files/lost-writes.ts'
 import { countLine } from '../plans/dispatch.ts'
 import { type EndedStep, Journal, type ReplyStep } from '../run/context/journal.ts'
 import { preview } from '../turns/history.ts'
@@ -204,7 +204,7 @@ async function taskNotes(rows: Reading, protect: ProtectedPlaces, id: number): P
 function attemptNote(number: number, first: Run, last: Run, runs: Run[], results: Map<string, Result>): WhyNote {
   const result = runs.map(({ id }) => results.get(id)).find((each) => each !== undefined)
   const summary = result ? ` result:${result.id}: ${preview(result.summary)}` : ''
-  const text = `attempt ${number}: run:${tail(last.id)} ${result?.status ?? last.state}${summary}`
+  const text = `attempt ${number}: run:${shortId(last.id)} ${result?.status ?? last.state}${summary}`
   return note('tried', text, first.createdAt, `run:${first.id}`)
 }
 
@@ -229,14 +229,14 @@ async function planNotes(rows: Reading, protect: ProtectedPlaces, id: number): P
 }
 
 async function lossNotes(lost: readonly LostWrite[], protect: ProtectedPlaces): Promise<WhyNote[]> {
-  return lossLines(await stillLost(lost, protect)).map((line) => note('note', line))
+  return lossLines(await dropRestored(lost, protect)).map((line) => note('note', line))
 }
 
 function startNotes({ startedBy }: Plan): WhyNote[] {
   return [
     startedBy === null
       ? note('note', 'it was not started')
-      : note('note', `started in run:${tail(startedBy)}`, undefined, `run:${startedBy}`),
+      : note('note', `started in run:${shortId(startedBy)}`, undefined, `run:${startedBy}`),
   ]
 }
 

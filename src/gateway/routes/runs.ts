@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { App } from '../../api/app.ts'
 import type { RunApp } from '../../api/runs.ts'
-import type { Answered } from '../../api/views/question.ts'
+import type { RequestAnswer } from '../../api/views/question.ts'
 import { spendingKeys } from '../../api/views/run.ts'
 import { maxOuterRef } from '../../domain/inbox.ts'
 import { permissions } from '../../domain/persona.ts'
@@ -163,7 +163,7 @@ async function answerWithin(
   app: Pick<App, 'answer'>,
   { folder, id, wait }: { folder: string; id: string; wait: number },
   { clock, gone }: RequestContext,
-): Promise<Answered> {
+): Promise<RequestAnswer> {
   // Refuse an unknown input at once instead of waiting for it.
   const now = await app.answer(folder, id, AbortSignal.abort())
   if (wait === 0) return now

@@ -3,7 +3,7 @@ import type { Hono } from 'hono'
 import { z } from 'zod'
 import type { Principal } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import type { Me, Recovered } from '../api.ts'
+import type { Me, RecoveredRuns } from '../api.ts'
 import { parseFields, type RouteContext } from '../http.ts'
 import { type HttpEnv, jsonBody, unauthenticatedLimits } from '../request-body.ts'
 import type { Sender } from '../rights.ts'
@@ -18,7 +18,7 @@ export interface HomeFacts {
   name: string
   folder: string
   workspace: string
-  recovered: Recovered
+  recovered: RecoveredRuns
 }
 
 interface SignInContext extends Pick<RouteContext, 'heddle' | 'health' | 'clock'> {

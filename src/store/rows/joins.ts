@@ -103,18 +103,18 @@ const isJoined = sql`child.kind <> 'task' AND (child.share_mode IS NULL OR child
 const membersOf = ({ joinId, now }: Members) => sql`
   INSERT INTO join_members (run_id, join_id, session_id, done_at)
   SELECT min(child.id), ${joinId}, child.session_id,
-         CASE WHEN ${workAt(sql.ref('child.session_id'))} THEN NULL ELSE CAST(${now} AS BIGINT) END
+         CASE WHEN ${hasOpenWork(sql.ref('child.session_id'))} THEN NULL ELSE CAST(${now} AS BIGINT) END
   FROM runs AS child`
 
 /** Condition: the session has an unfinished run for a requester, or an open join of such a run. */
-export const workAt = (sessionId: RawBuilder<unknown>) => sql<boolean>`(
+export const hasOpenWork = (sessionId: RawBuilder<unknown>) => sql<boolean>`(
   EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ${sessionId} AND runs.finished_at IS NULL
             AND runs.requester_session_id IS NOT NULL)
   OR EXISTS (SELECT 1 FROM joins JOIN runs ON runs.id = joins.run_id WHERE joins.session_id = ${sessionId}
                AND joins.fired_at IS NULL AND runs.requester_session_id IS NOT NULL))`
 
 const atWork = statement((db, arg: { sessionId: string }) =>
-  raw<{ found: number }>(db, sql`SELECT 1 AS found WHERE ${workAt(sql`${arg.sessionId}`)}`),
+  raw<{ found: number }>(db, sql`SELECT 1 AS found WHERE ${hasOpenWork(sql`${arg.sessionId}`)}`),
 )
 
 // Only unfinished runs and open joins are read, however many children have ended: CROSS JOIN keeps SQLite from beginning

@@ -85,7 +85,7 @@ export async function spendingOfRuns(rows: Reading, ids: readonly string[]): Pro
 }
 
 /** Beginnings of the inputs of these runs, by run. An input with attachments is long, and only its beginning is read. */
-export async function askedOf(rows: Reading, ids: readonly string[]): Promise<Map<string, string>> {
+export async function inputExcerpts(rows: Reading, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const found = await rows.all(
     rows.build

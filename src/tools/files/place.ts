@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import type { FileContent, FileFate, FilePlace } from '../../domain/tools/path-handle.ts'
 import { isRunByGit } from '../guard/git-places.ts'
-import { notForAgents } from '../guard/guarded-places.ts'
+import { protectedPathError } from '../guard/guarded-places.ts'
 import { isAmong, readOnlyPlace } from '../guard/protected-places.ts'
 import type { Descriptor, NewFile } from './disk.ts'
 import { namesBelow, type OpenedPath, openInside, type PathEnd, type ResolvedPath, type Root } from './inside.ts'
@@ -46,7 +46,9 @@ export async function takePlace(shown: string, { root, end }: ResolvedPath): Pro
 
 async function whyNotWritten(root: Root, shown: string, path: string): Promise<HeddleError | undefined> {
   if (isAmong(root.places.readOnly, path)) return readOnlyPlace(shown)
-  return (await isRunByGit(root, path)) ? notForAgents(shown, 'git runs it or reads it as configuration') : undefined
+  return (await isRunByGit(root, path))
+    ? protectedPathError(shown, 'git runs it or reads it as configuration')
+    : undefined
 }
 
 /** The deepest existing directory, and the names from there to the file: more than one if directories are missing. */

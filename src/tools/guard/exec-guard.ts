@@ -11,7 +11,7 @@ import { hardLinkedInodes } from './other-names.ts'
 import { isAmong, ownSources } from './protected-places.ts'
 
 /** Names of files that were moved aside. */
-export const asideName = /\.untrusted(-\d+)?$/
+export const movedAsideName = /\.untrusted(-\d+)?$/
 
 /** A folder to guard. */
 export interface GuardRequest {

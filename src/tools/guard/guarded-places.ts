@@ -18,10 +18,10 @@ export function refuseGuarded({ folder, names }: Pick<FilePlace, 'folder' | 'nam
   const below = foldName(`/${names.join('/')}`)
   const whole = foldName(folder) + below
   const rule = ours.path.test(below) ? ours : guardedPaths.find(({ path }) => path.test(whole))
-  if (rule) throw notForAgents(names.join('/'), rule.why)
+  if (rule) throw protectedPathError(names.join('/'), rule.why)
 }
 
-export function notForAgents(shown: string, why: string): HeddleError {
+export function protectedPathError(shown: string, why: string): HeddleError {
   const message = `${shownName(shown)} is not written by agents: ${why}`
   return new HeddleError('forbidden', message, 'tell the user what to write there, and let them decide')
 }

@@ -5,7 +5,7 @@ import { groupDigits } from '../../domain/text/group-digits.ts'
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
 import { syncRoot } from '../files/handle.ts'
 import { openInside, type Root } from '../files/inside.ts'
-import { asideName } from './exec-guard.ts'
+import { movedAsideName } from './exec-guard.ts'
 import { inDirectory } from './git-places.ts'
 
 const maxBytes = 1_000_000
@@ -57,7 +57,7 @@ export async function untrustedIn(
     await inDirectory(root, path, async (_, base) => {
       const aside: string[] = []
       for await (const entry of root.disk.entries(base)) {
-        if (asideName.test(entry.name)) aside.push(entry.name)
+        if (movedAsideName.test(entry.name)) aside.push(entry.name)
         else if (entry.isDirectory()) queue.push(join(path, entry.name))
       }
       if (aside.length > 0) found.push(untrustedOf(root, path, await entriesOf(root, path, aside), isSample))
@@ -87,14 +87,14 @@ export async function trustFiles(folder: PathAddress, directory: string, hash: s
   const trusted: string[] = []
   await inDirectory(root, path, async (opened, base) => {
     const aside: string[] = []
-    for await (const { name } of root.disk.entries(base)) if (asideName.test(name)) aside.push(name)
+    for await (const { name } of root.disk.entries(base)) if (movedAsideName.test(name)) aside.push(name)
     if (aside.length === 0) return
     const entries = await entriesOf(root, path, aside)
     const known = untrustedOf(root, path, entries)
     assertShown(known)
     if (!known.hash.startsWith(hash) || hash.length < 8)
       throw new UsageError('it has changed since it was shown', 'look at it again: heddle git', 'approval_changed')
-    const ownNames = aside.map((name) => name.replace(asideName, ''))
+    const ownNames = aside.map((name) => name.replace(movedAsideName, ''))
     for (const [at, name] of ownNames.entries())
       if (ownNames.indexOf(name) !== at || (await root.disk.find(join(base, name))))
         throw new UsageError(`there is a ${name} in ${directory} already`, 'remove one of the two by hand', 'taken')

@@ -43,8 +43,8 @@ function checkTask(evidence: Evidence, task: Row, expect: Expect): void {
   const needed = rows.task_edges.filter(({ task_id }) => task_id === task['id']).map(({ needs_id }) => needs_id)
   const run = runs.at(-1)
   if (!run) {
-    const isHeld = rows.tasks.some(({ id, status }) => needed.includes(id ?? null) && status !== 'completed')
-    expect(task['status'] === 'blocked' && isHeld, 'I3', `${name} is ${task['status']}, and was never begun`)
+    const areJobsHeld = rows.tasks.some(({ id, status }) => needed.includes(id ?? null) && status !== 'completed')
+    expect(task['status'] === 'blocked' && areJobsHeld, 'I3', `${name} is ${task['status']}, and was never begun`)
     return
   }
   const tries = 1 + retriesOf(evidence, task)

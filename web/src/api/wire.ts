@@ -4,7 +4,7 @@ import type { Client, LiveDelta, Me, Refusal, StreamItem } from '../../../src/ga
 type Answer<M extends keyof Client> = Client[M] extends (...args: never[]) => Promise<infer A> ? A : never
 type RowOf<M extends keyof Client> = Answer<M> extends { rows: (infer R)[] } ? R : never
 type ItemOf<M extends keyof Client> = Answer<M> extends (infer I)[] ? I : never
-type Shown = Answer<'show'>
+type ShowResult = Answer<'show'>
 
 export type Agent = Answer<'agent'>
 export type AgentLine = ItemOf<'agents'>
@@ -17,7 +17,7 @@ export type Job = ItemOf<'jobs'>
 export type JobWeek = Answer<'jobWeek'>
 export type MemoryLine = ItemOf<'memories'>
 export type MemoryHit = Answer<'searchMemories'>['memories'][number]
-export type MemoryView = Extract<Shown, { kind: 'memory' }>
+export type MemoryView = Extract<ShowResult, { kind: 'memory' }>
 export type HealthCheck = ItemOf<'doctor'>
 export type Settings = Answer<'settings'>
 export type Skills = Answer<'skills'>
@@ -36,11 +36,11 @@ export type Submitted = Answer<'submit'>
 export type Task = Answer<'task'>
 export type TaskLine = Plan['tasks'][number]
 export type UndoReport = Answer<'undo'>
-export type Result = Extract<Shown, { kind: 'result' }>
+export type Result = Extract<ShowResult, { kind: 'result' }>
 export type Usage = Answer<'usage'>
 export type Why = Answer<'why'>
 export type ThreadDiff = Answer<'diff'>
-export type Turn = Extract<Shown, { kind: 'turn' }>
+export type Turn = Extract<ShowResult, { kind: 'turn' }>
 export type TreeTurn = RowOf<'turnTree'>
 export type PathTurn = RowOf<'turnWindow'>
 export type DayUsage = ItemOf<'usageByDay'>

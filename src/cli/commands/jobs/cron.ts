@@ -1,6 +1,6 @@
 import type { FireView, JobSettings, JobTimes, JobView } from '../../../api/views/job.ts'
 import { UsageError } from '../../../domain/errors.ts'
-import { tail } from '../../../domain/id.ts'
+import { shortId } from '../../../domain/id.ts'
 import { jobCleanups, missedPolicies } from '../../../domain/jobs/job.ts'
 import { thinkingLevels } from '../../../domain/message.ts'
 import type { Client } from '../../../gateway/api.ts'
@@ -9,7 +9,7 @@ import { secondsFrom, wholeNumber } from '../../input/counts.ts'
 import { formatMoment, formatNextTime } from '../../pages/format-job-times.ts'
 import { paint, printable, table } from '../../terminal/screen.ts'
 import { numberOf } from '../plan-number.ts'
-import { waitsForUp, withUpHint } from './up-hint.ts'
+import { waitsForDaemon, withDaemonHint } from './up-hint.ts'
 
 const timesHelp = [
   '',
@@ -87,7 +87,8 @@ export const registerCron: Register = (program, run) => {
     .action(
       run(async (here, [id = '']) => {
         const fire = await (await here.client()).runJob(numberOf(id, 'job'))
-        const text = fire.outcome === 'fired' ? await withUpHint(here, fireWords(fire), waitsForUp) : fireWords(fire)
+        const text =
+          fire.outcome === 'fired' ? await withDaemonHint(here, fireWords(fire), waitsForDaemon) : fireWords(fire)
         return { json: { ok: fire.outcome === 'fired', ...fire }, text, ...codeOf(fire) }
       }),
     )
@@ -226,7 +227,9 @@ async function saved(here: CommandContext, job: JobView, done: string): Promise<
   const text = `${done} "${printable(job.name)}"${next}    heddle cron history ${job.id}`
   return {
     json: { ok: true, ...job },
-    text: job.enabled ? await withUpHint(here, text, 'Jobs run only while heddle up is running, and it is not.') : text,
+    text: job.enabled
+      ? await withDaemonHint(here, text, 'Jobs run only while heddle up is running, and it is not.')
+      : text,
   }
 }
 
@@ -249,7 +252,7 @@ function jobTable(here: CommandContext, jobs: JobView[]): string {
 }
 
 function fireRow(fire: FireView): string[] {
-  const run = fire.runId === undefined ? '' : `run:${tail(fire.runId)}`
+  const run = fire.runId === undefined ? '' : `run:${shortId(fire.runId)}`
   const status = fire.outcome === 'fired' ? (fire.status ?? 'working') : ''
   return [String(fire.jobId), formatMoment(fire.scheduledAt), fire.outcome, status, printable(fire.reason ?? ''), run]
 }

@@ -9,7 +9,7 @@ import type {
   SimilarMemory,
 } from '../../../api/views/memory.ts'
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
-import { tail } from '../../../domain/id.ts'
+import { shortId } from '../../../domain/id.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
 import { pipedInput } from '../../input/piped.ts'
 import { contentLine, datedMention, joinFirst, memoryMention } from '../../pages/memory-page.ts'
@@ -160,7 +160,7 @@ function olderLines({ older, kept }: ForgetResult): string[] {
 
 function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'>): string[] {
   const cited = joinFirst(narratives.map((id) => `narrative:${id}`))
-  const shown = joinFirst(runs.map((id) => `run:${tail(id)}`))
+  const shown = joinFirst(runs.map((id) => `run:${shortId(id)}`))
   return [
     ...(cited === null ? [] : [`  told in ${cited}, hidden from now on`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),

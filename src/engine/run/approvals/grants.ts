@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { type Coverage, type Fact, type Grant, lapses } from '../../../domain/approval.ts'
-import { tail } from '../../../domain/id.ts'
+import { shortId } from '../../../domain/id.ts'
 import type { Persona } from '../../../domain/persona.ts'
 import type { Run } from '../../../domain/run.ts'
 import { escapeInvisible } from '../../../domain/text/visible.ts'
@@ -71,7 +71,7 @@ async function lapseReason(rows: Reading, grant: Grant): Promise<string | undefi
   if (!first) return undefined
   const what =
     first.path === undefined ? 'may have changed files' : `changed ${escapeInvisible(relative(folder, first.path))}`
-  return `run:${tail(first.runId)} ${what}${others.length > 0 ? ` and ${others.length} more` : ''}`
+  return `run:${shortId(first.runId)} ${what}${others.length > 0 ? ` and ${others.length} more` : ''}`
 }
 
 /** Changes by the granted command itself do not end its grant: its first execution was already free to do all of this. */

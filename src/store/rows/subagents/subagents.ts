@@ -5,7 +5,7 @@ import { raw } from '../../raw.ts'
 import { statement } from '../../statement.ts'
 import type { Reading } from '../../store.ts'
 import type { OwnedBy } from '../access/own-sessions.ts'
-import { workAt } from '../joins.ts'
+import { hasOpenWork } from '../joins.ts'
 
 /** A session that works for another one, from its first run to its newest. */
 export interface SubagentRecord {
@@ -131,7 +131,7 @@ export async function firstChildRun(rows: Reading, sessionId: string): Promise<s
   return (await rows.first(firstIn({ sessionId })))?.id ?? undefined
 }
 
-const isWorking = workAt(sql.ref('ends.session_id'))
+const isWorking = hasOpenWork(sql.ref('ends.session_id'))
 
 interface RecordRow {
   first_id: string

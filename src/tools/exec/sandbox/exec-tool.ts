@@ -3,7 +3,7 @@ import type { Tool } from '../../../domain/tools/tool.ts'
 import { fileThreads } from '../../files/file-threads.ts'
 import { exec } from '../exec.ts'
 import { notInstalled, type Obstacle, systemFacts } from './advice.ts'
-import { checkAfterCrashes, guardRecordsIn, type LeftBehind } from './guard-records.ts'
+import { checkAfterCrashes, guardRecordsIn, type LeftoverFile } from './guard-records.ts'
 import { findPrograms } from './programs.ts'
 import type { Machine, SandboxLimits } from './runner.ts'
 import { withoutSandbox } from './runner.ts'
@@ -39,7 +39,7 @@ export async function execTool(
     credentials?: Readonly<Record<string, string>>
     crash?: (point: CrashPoint) => void
   },
-): Promise<{ tool: Tool; leftBehind?: LeftBehind[] } | { obstacle: Obstacle }> {
+): Promise<{ tool: Tool; leftBehind?: LeftoverFile[] } | { obstacle: Obstacle }> {
   const confines: SandboxLimits = { network, processes, memoryBytes: memoryMB * 2 ** 20 }
   const machine = { clock, env, self: { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 } }
   // A pool of its own: an endless search must not block commands.

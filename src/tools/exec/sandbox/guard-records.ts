@@ -12,7 +12,7 @@ export interface GuardRecords {
 }
 
 /** A file that a killed process's command left behind, and its new path; both relative to the folder. */
-export interface LeftBehind {
+export interface LeftoverFile {
   folder: string
   path: string
   to: string
@@ -38,8 +38,8 @@ export function guardRecordsIn(directory: string): GuardRecords {
 }
 
 /** Checks commands whose process was killed before it could. Returns the files moved aside, with their folder. */
-export async function checkAfterCrashes(directory: string, threads: FileThreads): Promise<LeftBehind[]> {
-  const found: LeftBehind[] = []
+export async function checkAfterCrashes(directory: string, threads: FileThreads): Promise<LeftoverFile[]> {
+  const found: LeftoverFile[] = []
   for (const name of await host.names(directory)) {
     const pid = Number(/^(\d+)-\d+\.json$/.exec(name)?.[1])
     if (Number.isNaN(pid) || (pid !== process.pid && host.isAlive(pid))) continue

@@ -1,7 +1,7 @@
 const replacement = '\ufffd'
 
 /** Keeps the beginning and the end of any output in bounded memory. */
-export class KeptOutput {
+export class BoundedOutput {
   readonly #half: number
   readonly #head: Buffer
   #headBytes = 0

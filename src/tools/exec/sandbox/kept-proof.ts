@@ -22,7 +22,7 @@ interface KeptProof {
 }
 
 /** Without a file nothing is kept: the sandbox is tested each time. */
-export function keptProof(
+export function proofCache(
   file: string | undefined,
   { programs, confines, machine }: { programs: Programs; confines: SandboxLimits; machine: Machine },
 ): KeptProof {

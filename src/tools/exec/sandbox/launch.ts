@@ -3,7 +3,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { Clock, Millis } from '../../../domain/clock.ts'
 import { HeddleError } from '../../../domain/errors.ts'
 import type { ProcessIdentity } from './host.ts'
-import { KeptOutput } from './kept-output.ts'
+import { BoundedOutput } from './kept-output.ts'
 import type { Programs } from './programs.ts'
 
 const maxStderrLength = 4000
@@ -15,10 +15,10 @@ const leftoverTimeout: Millis = 200
 // from it, and kills the group once it closes, on purpose or because this process died. Node's pipes are sockets, and
 // /dev/stdout cannot be opened as a socket: cat turns it into a pipe. cat is outside the group, so that it delivers all
 // output even if the group is killed. Descriptors inherited from our parent are closed for commands. The started program
-// checks the lifeline once more and closes it (`stillWanted`): bubblewrap may lose its parent before it sets its
+// checks the lifeline once more and closes it (`exitIfAbandoned`): bubblewrap may lose its parent before it sets its
 // parent-death signal.
 const lifeline = 8
-export const stillWanted = `read -t 0 -u ${lifeline} && exit 1; exec ${lifeline}<&-`
+export const exitIfAbandoned = `read -t 0 -u ${lifeline} && exit 1; exec ${lifeline}<&-`
 const launcher = `cat=$1 setsid=$2; shift 2
 { read -r -u ${lifeline}; kill -KILL 0; } < /dev/null > /dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- &
 exec > >(exec "$setsid" "$cat" ${lifeline}>&-)
@@ -47,7 +47,7 @@ export interface LaunchBounds {
 
 /** Exit of a process; `killed` is the reason if we killed it. */
 export interface ProgramExit {
-  output: KeptOutput
+  output: BoundedOutput
   /** null: killed by a signal that was not ours. */
   code: number | null
   killed?: string
@@ -68,7 +68,7 @@ export async function launch(
 ): Promise<ProgramExit> {
   signal.throwIfAborted()
   const over = new AbortController()
-  const output = new KeptOutput(keptBytes)
+  const output = new BoundedOutput(keptBytes)
   const inputs = command.inputs ?? []
   const child = spawn(bash, ['--norc', '--noprofile', '-c', launcher, 'bash', cat, setsid, ...command.argv], {
     cwd: command.cwd,

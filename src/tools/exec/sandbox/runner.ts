@@ -6,7 +6,7 @@ import { bwrapArguments, type CommandLimits, descriptors, environmentIn, userFil
 import { callFilter } from './call-filter.ts'
 import type { ProcessIdentity } from './host.ts'
 import { identityIn } from './identity.ts'
-import { type Launch, type LaunchBounds, launch, type ProgramExit, stillWanted } from './launch.ts'
+import { exitIfAbandoned, type Launch, type LaunchBounds, launch, type ProgramExit } from './launch.ts'
 import type { Mount } from './mounts.ts'
 import { neutralPlace } from './neutral-place.ts'
 import type { Programs } from './programs.ts'
@@ -164,7 +164,7 @@ function withLimits(
     `-d ${Math.floor((2 * memoryBytes) / 1024)}`,
     ...(processes === undefined ? [] : [`-u ${processes}`]),
   ]
-  const script = `${stillWanted}; ulimit -c 0 ${ulimits.join(' ')}; exec "$0" "$@" 2>&1`
+  const script = `${exitIfAbandoned}; ulimit -c 0 ${ulimits.join(' ')}; exec "$0" "$@" 2>&1`
   return [shell.at(-1) ?? program, '--norc', '-c', script, program, ...more, '-c']
 }
 

@@ -12,7 +12,7 @@ import {
   tooOld,
 } from './advice.ts'
 import { host } from './host.ts'
-import { keptProof } from './kept-proof.ts'
+import { proofCache } from './kept-proof.ts'
 import { launch } from './launch.ts'
 import { findPrograms, type Programs } from './programs.ts'
 import { inBubblewrap, type Machine, type Runner, type SandboxLimits } from './runner.ts'
@@ -34,7 +34,7 @@ export async function proveSandbox(confines: SandboxLimits, machine: Machine, fi
   const { bwrap } = programs
   if (bwrap === undefined) return { obstacle: notInstalled('bubblewrap', await systemFacts()) }
   const runner = inBubblewrap({ ...programs, bwrap }, confines, machine)
-  const kept = keptProof(file, { programs, confines, machine })
+  const kept = proofCache(file, { programs, confines, machine })
   if (await kept.holds()) return { runner }
   const flaw = await tryToEscape(runner, confines)
   if (!flaw) {

@@ -1,7 +1,7 @@
 import type { ProviderRequest, WireMessage } from './provider-wire.ts'
 
-/** A request as a model of the hall understands it: its role, its task and its progress. */
-export interface HallRequest {
+/** A request as a mediocre model understands it: its role, its task and its progress. */
+export interface MediocreRequest {
   part: 'coordinator' | 'planner' | 'worker'
   /** Task of the user or of the requester. */
   task: string
@@ -22,7 +22,7 @@ export interface HallRequest {
 const defaultTokens = 4096
 
 /** Reads a request as a model would: only from its tools and messages. */
-export function readHallRequest({ messages, tools, maxTokens }: ProviderRequest, seed: number): HallRequest {
+export function readMediocreRequest({ messages, tools, maxTokens }: ProviderRequest, seed: number): MediocreRequest {
   const names = tools.map(({ name }) => name)
   const part = names.includes('spawn_agent') ? 'coordinator' : names.includes('plan_tasks') ? 'planner' : 'worker'
   const conversation = messages.filter(({ role }) => role !== 'system')
@@ -52,7 +52,7 @@ export function isNews(text: string): boolean {
 }
 
 /** Whether a call was refused because its input could not be parsed. */
-export function isUnreadable({ answer }: HallRequest['made'][number]): boolean {
+export function isUnreadable({ answer }: MediocreRequest['made'][number]): boolean {
   return answer.includes('invalid input for ')
 }
 
@@ -61,7 +61,7 @@ function lastUserMessage(conversation: readonly WireMessage[]): string {
   return conversation.findLast(({ role, content }) => role === 'user' && !isNews(content))?.content ?? ''
 }
 
-function callsIn(conversation: readonly WireMessage[]): HallRequest['made'] {
+function callsIn(conversation: readonly WireMessage[]): MediocreRequest['made'] {
   const answers = new Map(
     conversation.flatMap(({ callId, content }) => (callId === null ? [] : [[callId, content] as const])),
   )

@@ -1,6 +1,6 @@
-import { hallRule, type MediocreName, mediocreNames, type ProviderRequest } from '../../src/testing.ts'
+import { type MediocreName, mediocreNames, mediocreRule, type ProviderRequest } from '../../src/testing.ts'
 
-/** How a task ends that a model of the hall does, and what must be told of it. */
+/** How a task ends that a mediocre model does, and what must be told of it. */
 export const endings: Record<MediocreName, { status: 'completed' | 'failed'; says: RegExp }> = {
   'prose-planner': { status: 'completed', says: /^First I would look around/ },
   'half-json-caller': { status: 'completed', says: /^Part \d+\b.* is done\. I saw: / },
@@ -31,7 +31,7 @@ export function seedFor(goal: string, who: MediocreName | undefined, makesPlan: 
   const request: ProviderRequest = { wire: 'chat', model: 'm', messages, tools, maxTokens: null, attempt: 0 }
   const seeds = Array.from({ length: 100 }, (_, seed) => seed)
   const found = seeds.find((seed) => {
-    const answer = hallRule({ ...(who && { who }), seed })(request)
+    const answer = mediocreRule({ ...(who && { who }), seed })(request)
     return (answer.calls !== undefined && answer.finish === undefined) === makesPlan
   })
   if (found === undefined) throw new Error(`no seed below 100 decides so for "${goal}"`)

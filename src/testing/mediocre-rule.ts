@@ -1,8 +1,8 @@
-import { playDefault, readOnlyCall, requestedTaskCount } from './hall-defaults.ts'
-import { type HallRequest, isNews, isUnreadable, readHallRequest } from './hall-request.ts'
+import { playDefault, readOnlyCall, requestedTaskCount } from './mediocre-defaults.ts'
+import { isNews, isUnreadable, type MediocreRequest, readMediocreRequest } from './mediocre-request.ts'
 import type { ProviderAnswer, ProviderRequest } from './provider-wire.ts'
 
-/** Models of the hall, named after their habits. */
+/** Mediocre models, named after their habits. */
 export const mediocreNames = [
   'prose-planner',
   'half-json-caller',
@@ -17,7 +17,7 @@ export type MediocreName = (typeof mediocreNames)[number]
 /** Models whose tasks fail. */
 const failing: readonly MediocreName[] = ['looper', 'silent', 'retrier']
 
-export interface HallOptions {
+export interface MediocreOptions {
   /** Model that answers everything; default: the model named in the task ("Part 3 by the looper"), else a good one. */
   who?: MediocreName
   /** Seed of pseudo-random choices. */
@@ -25,23 +25,23 @@ export interface HallOptions {
 }
 
 /**
- * A hall of mediocre models. Each plays coordinator, planner and worker, and has one bad habit of small models. A goal sets
- * the number of tasks and their models: "12 tasks by the whole hall", "3 tasks by the liar". Answers depend only on seed and
+ * Mediocre models. Each plays coordinator, planner and worker, and has one bad habit of small models. A goal sets
+ * the number of tasks and their models: "12 tasks by all models", "3 tasks by the liar". Answers depend only on seed and
  * request, so that a request repeated after a crash gets the same answer. For `startProvider`, in every wire format;
- * `hallModel` is the same without a provider.
+ * `mediocreModel` is the same without a provider.
  */
-export function hallRule({ who, seed = 1 }: HallOptions = {}): (request: ProviderRequest) => ProviderAnswer {
+export function mediocreRule({ who, seed = 1 }: MediocreOptions = {}): (request: ProviderRequest) => ProviderAnswer {
   return (request) => {
-    const hallRequest = readHallRequest(request, seed)
-    const [title = ''] = hallRequest.task.split('\n')
-    const model = who ?? modelNamesIn(hallRequest.part === 'worker' ? title : hallRequest.task)[0]
-    const defaultAnswer = playDefault(hallRequest, workersFor(hallRequest.task))
-    return (model && habits[model](hallRequest, defaultAnswer)) ?? defaultAnswer
+    const input = readMediocreRequest(request, seed)
+    const [title = ''] = input.task.split('\n')
+    const model = who ?? modelNamesIn(input.part === 'worker' ? title : input.task)[0]
+    const defaultAnswer = playDefault(input, workersFor(input.task))
+    return (model && habits[model](input, defaultAnswer)) ?? defaultAnswer
   }
 }
 
 /** A bad habit; undefined for the default behaviour. */
-type Habit = (request: HallRequest, defaultAnswer: ProviderAnswer) => ProviderAnswer | undefined
+type Habit = (request: MediocreRequest, defaultAnswer: ProviderAnswer) => ProviderAnswer | undefined
 
 const habits: Record<MediocreName, Habit> = {
   /** Describes the work instead of doing it; as a planner it does so again after a reminder, one time in three. */
@@ -105,7 +105,7 @@ const habits: Record<MediocreName, Habit> = {
 }
 
 /** A planner's answer without a plan; after a reminder two in three make the plan. */
-function withoutPlan({ part, lastMessage, made, chance }: HallRequest, text: string): ProviderAnswer | undefined {
+function withoutPlan({ part, lastMessage, made, chance }: MediocreRequest, text: string): ProviderAnswer | undefined {
   const isReminded = lastMessage.includes('You have not called plan_tasks')
   return part === 'planner' && made.length === 0 && (!isReminded || chance(3) === 0) ? { text } : undefined
 }
@@ -115,7 +115,7 @@ function isResult(lastMessage: string): boolean {
   return isNews(lastMessage) && !/\[plan:\d+, \d+ tasks\]/.test(lastMessage)
 }
 
-function withBrokenInput(answer: ProviderAnswer, chance: HallRequest['chance']): ProviderAnswer | undefined {
+function withBrokenInput(answer: ProviderAnswer, chance: MediocreRequest['chance']): ProviderAnswer | undefined {
   if (!answer.calls) return undefined
   const calls = answer.calls.map(({ name, input }) =>
     input === undefined ? { name } : { name, arguments: brokenJson(JSON.stringify(input), chance(4)) },
@@ -138,7 +138,7 @@ function brokenJson(json: string, way: number): string {
 }
 
 /** Text up to the token limit, at four characters per token. */
-function rambling({ maxTokens }: HallRequest): string {
+function rambling({ maxTokens }: MediocreRequest): string {
   const sentence = 'And then there is one more thing to be said about it, which is this. '
   return sentence.repeat(Math.ceil((maxTokens * 4) / sentence.length)).slice(0, maxTokens * 4)
 }
@@ -159,11 +159,11 @@ function modelNamesIn(text: string): MediocreName[] {
 }
 
 /**
- * Models for the tasks of a goal, in order: those it names, or the whole hall and a good one. Failing models come last,
+ * Models for the tasks of a goal, in order: those it names, or all of them and a good one. Failing models come last,
  * where no task depends on them.
  */
 function workersFor(goal: string): string[] {
-  const models = /\bwhole hall\b/.test(goal) ? (['', ...mediocreNames] as const) : [...new Set(modelNamesIn(goal))]
+  const models = /\ball models\b/.test(goal) ? (['', ...mediocreNames] as const) : [...new Set(modelNamesIn(goal))]
   const parts = Array.from({ length: requestedTaskCount(goal) }, (_, at) => models[at % models.length] ?? '')
   const isFailing = (name: MediocreName | '') => name !== '' && failing.includes(name)
   return [...parts.filter((name) => !isFailing(name)), ...parts.filter(isFailing)]

@@ -1,11 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { viewPlan, viewPlans } from '../../src/engine/plans/plan-views.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
-import { hallModel, hallRule, type MediocreName, mediocreNames, type ProviderRequest } from '../../src/testing.ts'
+import {
+  type MediocreName,
+  mediocreModel,
+  mediocreNames,
+  mediocreRule,
+  type ProviderRequest,
+} from '../../src/testing.ts'
 import { newOffice, type Office } from '../engine/test-team.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { endings, seedFor } from './hall-truth.ts'
+import { endings, seedFor } from './mediocre-endings.ts'
 
 /** What a model says without end is nothing to print. */
 const maxCompared = 66
@@ -21,7 +27,7 @@ const answers: Record<MediocreName, object> = {
   retrier: { ok: false, error: { code: 'plan_failed', message: 'plan:1 did not complete: 2 blocked, 2 failed' } },
 }
 
-describe.each(databases)('a plan that a model of the hall carries out on %s', (database) => {
+describe.each(databases)('a plan that a mediocre model carries out on %s', (database) => {
   const test = testOn(database)
   let office: Office
   afterEach(() => office.remove())
@@ -34,7 +40,7 @@ describe.each(databases)('a plan that a model of the hall carries out on %s', (d
 
   test.each(mediocreNames)('%s: it ends, and what is told of each task is true', async (who) => {
     const goal = '4 tasks'
-    office = await newOffice(database, {}, { model: hallModel({ who, seed: seedFor(goal, who, true) }) })
+    office = await newOffice(database, {}, { model: mediocreModel({ who, seed: seedFor(goal, who, true) }) })
     const { text, ...answered } = await office.ask(goal)
     expect({ ...answered, text: text.slice(0, maxCompared) }).toMatchObject(answers[who])
     const tasks = (await plan())?.tasks ?? []
@@ -49,7 +55,7 @@ describe.each(databases)('a plan that a model of the hall carries out on %s', (d
     '%s: a planner that never makes a plan has failed, and the coordinator hears it',
     async (who) => {
       const goal = '3 tasks'
-      office = await newOffice(database, {}, { model: hallModel({ who, seed: seedFor(goal, who, false) }) })
+      office = await newOffice(database, {}, { model: mediocreModel({ who, seed: seedFor(goal, who, false) }) })
       const answered = await office.ask(goal)
       expect(await plan()).toBeUndefined()
       const heard = JSON.stringify(office.requestsOf('coordinator').at(-1)?.messages)
@@ -61,14 +67,14 @@ describe.each(databases)('a plan that a model of the hall carries out on %s', (d
 
 test('the same request gets the same answer, and another seed another one', () => {
   const request = asked(said('Part 1 by the half-json-caller\n\n## Brief\nLook.'))
-  const answers = Array.from({ length: 20 }, (_, seed) => JSON.stringify(hallRule({ seed })(request)))
-  expect(answers).toEqual(Array.from({ length: 20 }, (_, seed) => JSON.stringify(hallRule({ seed })(request))))
+  const answers = Array.from({ length: 20 }, (_, seed) => JSON.stringify(mediocreRule({ seed })(request)))
+  expect(answers).toEqual(Array.from({ length: 20 }, (_, seed) => JSON.stringify(mediocreRule({ seed })(request))))
   expect(new Set(answers).size).toBeGreaterThan(1)
 })
 
-test('a goal for the whole hall names a worker for each task, and those that fail come last', () => {
-  const request = { ...asked(said('12 tasks by the whole hall, told by the retrier')), tools: [{ name: 'plan_tasks' }] }
-  const { input } = hallRule()(request).calls?.[0] ?? {}
+test('a goal for all models names a worker for each task, and those that fail come last', () => {
+  const request = { ...asked(said('12 tasks by all models, told by the retrier')), tools: [{ name: 'plan_tasks' }] }
+  const { input } = mediocreRule()(request).calls?.[0] ?? {}
   expect((input as { tasks: { title: string }[] }).tasks.map(({ title }) => title)).toEqual([
     'Part 1',
     'Part 2 by the prose-planner',

@@ -1,17 +1,17 @@
-import { type HallRequest, isNews, isUnreadable } from './hall-request.ts'
+import { isNews, isUnreadable, type MediocreRequest } from './mediocre-request.ts'
 import type { ProviderAnswer } from './provider-wire.ts'
 
 const planner = 'project-planner'
 const defaultTasks = 4
 
-/** Default behaviour of every model of the hall. `workers` are the models that the tasks are named after. */
-export function playDefault(request: HallRequest, workers: readonly string[]): ProviderAnswer {
+/** Default behaviour of every mediocre model. `workers` are the models that the tasks are named after. */
+export function playDefault(request: MediocreRequest, workers: readonly string[]): ProviderAnswer {
   if (request.part === 'coordinator') return playCoordinator(request)
   return request.part === 'planner' ? makePlan(request, workers) : work(request)
 }
 
 /** Delegates the planning of a job, starts the plan and reports its results. */
-function playCoordinator({ lastMessage, made }: HallRequest): ProviderAnswer {
+function playCoordinator({ lastMessage, made }: MediocreRequest): ProviderAnswer {
   const done = made.filter((call) => call.name !== 'wait' && !isUnreadable(call))
   if (done.length > 0) return { text: `I was told: ${done.map(({ answer }) => answer).join(' ')}` }
   const [, plan] = /\[plan:(\d+), \d+ tasks\]/.exec(lastMessage) ?? []
@@ -25,7 +25,7 @@ function callAndWait(text: string, name: string, input: object): ProviderAnswer 
   return { text, calls: [{ name, input }, { name: 'wait' }] }
 }
 
-function makePlan({ made, task, agents }: HallRequest, workers: readonly string[]): ProviderAnswer {
+function makePlan({ made, task, agents }: MediocreRequest, workers: readonly string[]): ProviderAnswer {
   const answer = made.findLast((call) => call.name === 'plan_tasks' && !isUnreadable(call))?.answer
   if (answer?.includes('project_id')) return { text: 'The plan is made.' }
   if (answer !== undefined) return { text: `The plan was refused: ${answer}` }
@@ -33,7 +33,7 @@ function makePlan({ made, task, agents }: HallRequest, workers: readonly string[
 }
 
 /** Makes one read-only call and reports it. */
-function work({ made, task, tools }: HallRequest): ProviderAnswer {
+function work({ made, task, tools }: MediocreRequest): ProviderAnswer {
   const done = made.find((call) => !isUnreadable(call))
   const tool = readOnlyCall(tools)
   if (!done && tool) return { calls: [tool] }

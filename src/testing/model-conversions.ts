@@ -5,7 +5,7 @@ import { argumentsOf, finishOf, type ProviderAnswer, type ProviderRequest } from
 export function providerRequestOf({ system, messages, tools, maxOutputTokens }: ModelRequest): ProviderRequest {
   return {
     wire: 'chat',
-    model: 'hall',
+    model: 'mediocre',
     messages: [
       { role: 'system', content: system, calls: [], callId: null },
       ...messages.map((message) => ({
