@@ -140,7 +140,7 @@ export const handlesOnly = {
           'guard-records',
           'guarded-run',
           'identity',
-          'kept-proof',
+          'proof-cache',
           'neutral-place',
           'node-shims',
           'programs',

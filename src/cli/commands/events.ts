@@ -4,9 +4,9 @@ import { countNoun } from '../../domain/text/count-noun.ts'
 import { isDaemonGone } from '../../gateway/daemon-request.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
-import { wholeInput } from '../input/piped.ts'
+import { wholeInput } from '../input/piped-input.ts'
 import { formatAge, printable } from '../terminal/screen.ts'
-import { waitsForDaemon, withDaemonHint } from './jobs/up-hint.ts'
+import { waitsForDaemon, withDaemonHint } from './jobs/daemon-hint.ts'
 
 export const registerEvents: Register = (program, run) => {
   const event = program

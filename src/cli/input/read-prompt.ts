@@ -11,7 +11,7 @@ import type { CommandContext } from '../command.ts'
 import { printable } from '../terminal/screen.ts'
 import { assertTotalSize, fileFrom, partOf } from './attachments.ts'
 import { mentionedFiles } from './mentions.ts'
-import { pipedInput, wholeInput } from './piped.ts'
+import { pipedInput, wholeInput } from './piped-input.ts'
 
 /** Reads the question: the given text or stdin, with its attachments, and notices about it, which are shown as well. */
 export async function readPrompt(

@@ -12,8 +12,8 @@ import type { RunHandle } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
 import { authorOf } from './file-author.ts'
 import { labelOfFiles, recordContentLabel } from './file-labels.ts'
-import { packContent } from './kept-content.ts'
 import { editOfCall, mapContents, writeLineMap } from './line-map.ts'
+import { packContent } from './pack-content.ts'
 
 /**
  * File writer of a tool call. The change and the replaced content are committed before the file is touched; after a crash

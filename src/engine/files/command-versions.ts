@@ -4,8 +4,8 @@ import type { CommandVersion, CommandVersions, ReadContent } from '../../domain/
 import { type StoredContent, storeContent } from '../../store/rows/file-changes.ts'
 import { type CommandChange, recordCommandChange } from '../../store/rows/files/file-versions.ts'
 import type { Tx } from '../../store/store.ts'
-import { packContent } from './kept-content.ts'
 import { mapReordered, writeLineMap } from './line-map.ts'
+import { packContent } from './pack-content.ts'
 
 /** Max bytes of contents that are stored for one command; of the others only the hashes are. */
 const maxStored = 8 * 2 ** 20

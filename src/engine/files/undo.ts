@@ -22,7 +22,7 @@ import { Journal, type Touch } from '../run/context/journal.ts'
 import type { Engine } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
 import { authorOf } from './file-author.ts'
-import { packContent, unpackContent } from './kept-content.ts'
+import { packContent, unpackContent } from './pack-content.ts'
 
 type UndoContext = Pick<Engine, 'store' | 'clock' | 'protect'>
 

@@ -4,8 +4,8 @@ import type { Reading } from '../../store/store.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
 import { editText } from '../../tools/files/edit-text.ts'
 import { readEncoded } from '../../tools/files/encoded-text.ts'
-import { unpackContent } from '../files/kept-content.ts'
 import { editOfCall } from '../files/line-map.ts'
+import { unpackContent } from '../files/pack-content.ts'
 import { findCall } from '../run/calls/find-call.ts'
 
 /** File contents by hash: stored when a change replaced them or a command left them, else rebuilt from the call that wrote them. */

@@ -9,7 +9,7 @@ import { secondsFrom, wholeNumber } from '../../input/counts.ts'
 import { formatMoment, formatNextTime } from '../../pages/format-job-times.ts'
 import { paint, printable, table } from '../../terminal/screen.ts'
 import { numberOf } from '../plan-number.ts'
-import { waitsForDaemon, withDaemonHint } from './up-hint.ts'
+import { waitsForDaemon, withDaemonHint } from './daemon-hint.ts'
 
 const timesHelp = [
   '',

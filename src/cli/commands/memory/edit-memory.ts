@@ -11,7 +11,7 @@ import type {
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
 import { shortId } from '../../../domain/id.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
-import { pipedInput } from '../../input/piped.ts'
+import { pipedInput } from '../../input/piped-input.ts'
 import { contentLine, datedMention, joinFirst, memoryMention } from '../../pages/memory-page.ts'
 import { canAsk, confirm, readInput } from '../../terminal/prompt.ts'
 import { printable } from '../../terminal/screen.ts'

@@ -5,7 +5,7 @@ import { placeFile, toFileError } from '../../../config/files.ts'
 import { HeddleError } from '../../../domain/errors.ts'
 import { countNoun } from '../../../domain/text/count-noun.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
-import { wholeInput } from '../../input/piped.ts'
+import { wholeInput } from '../../input/piped-input.ts'
 import { joinFirst } from '../../pages/memory-page.ts'
 import { printable } from '../../terminal/screen.ts'
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
 import type { Clock, Millis } from '../../../domain/clock.ts'
 import { HeddleError } from '../../../domain/errors.ts'
+import { BoundedOutput } from './bounded-output.ts'
 import type { ProcessIdentity } from './host.ts'
-import { BoundedOutput } from './kept-output.ts'
 import type { Programs } from './programs.ts'
 
 const maxStderrLength = 4000

@@ -12,9 +12,9 @@ import {
   tooOld,
 } from './advice.ts'
 import { host } from './host.ts'
-import { proofCache } from './kept-proof.ts'
 import { launch } from './launch.ts'
 import { findPrograms, type Programs } from './programs.ts'
+import { proofCache } from './proof-cache.ts'
 import { inBubblewrap, type Machine, type Runner, type SandboxLimits } from './runner.ts'
 
 const timeoutMs = 10_000
