@@ -71,6 +71,7 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
         const isUnseen = [...authors].some((each) => unseen.has(each))
         if (isUnseen) tally.unseen++
         else {
+          if (process.env['UNKNOWN']) process.stdout.write(`${where} (${notes[0]?.text})\n`)
           tally.unknown++
           const reason = notes[0]?.text.replace(/^.*who wrote line \d+: | \(run:.*/g, '') ?? ''
           tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1)
