@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 3_600_000 })
 /** `LINES=3000` plays fewer. */
 const enoughLines = isLong ? Number(process.env['LINES'] ?? 10_000) : 1
 const actsEach = isLong ? 30 : 18
-/** `SEED=6` plays one history again; one that failed is listed step by step. `FROM=6` begins with another seed. */
+/** `SEED=6` plays one history again; one that failed is listed step by step. `FROM=6` begins with another seed. `UNKNOWN=1` lists unknown lines. */
 const chosen = process.env['SEED']
 const first = Number(chosen ?? process.env['FROM'] ?? firstOf(1000))
 
