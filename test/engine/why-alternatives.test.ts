@@ -105,6 +105,51 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect(first).not.toBe('')
   })
 
+  test('a content that a hand puts back is not told as that of the file which it was moved from', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    renameSync(at('a.py'), at('b.py'))
+    const second = await say(edit('b.py', 'line 2 that a is made of', 'a line of the second run'))
+    writeFileSync(at('b.py'), linesOf('a', 9))
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([by(first), unknown(first)])
+    expect(second).not.toBe(first)
+  })
+
+  test('a line that comes back with a file which a hand changed and moved is not denied to the run that wrote it', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await exec('cp a.py b.py')
+    const cutter = await exec("sed -i '5d' b.py")
+    writeFileSync(at('a.py'), `${linesOf('a', 9)}by hand\n`)
+    renameSync(at('a.py'), at('b.py'))
+    expect([await author('b.py:1'), await author('b.py:5'), await author('b.py:10')]).toEqual([
+      ...[by(first), unknown(first), { by: 'outside' }],
+    ])
+    expect(cutter).not.toBe(first)
+  })
+
+  test('a line that stays where a hand puts another file is not told as its own if that one’s authors are unknown', async () => {
+    const first = await say(write('a.py', `${linesOf('a', 4)}import os\n${linesOf('more', 4)}`))
+    const other = `${linesOf('b', 4)}import os\n${linesOf('others', 4)}`
+    const second = await say(write('b.py', other))
+    const third = await say(write('c.py', other))
+    renameSync(at('b.py'), at('a.py'))
+    expect(await author('a.py:5')).toEqual(unknown(first, second, third))
+  })
+
+  test('a copy of what several files had is whose all of them say, also when a hand has moved it', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await exec('cp a.py b.py')
+    const copier = await exec('cp b.py c.py')
+    expect(await author('c.py:1')).toEqual(by(first))
+    expect((await way('c.py:1'))[1]).toBe(`copied by ${copier}`)
+    renameSync(at('c.py'), at('d.py'))
+    expect(await author('d.py:1')).toEqual(by(first))
+    const again = await say(write('e.py', linesOf('a', 9)))
+    const last = await exec('cp e.py f.py')
+    expect(await author('f.py:1')).toEqual(by(last))
+    renameSync(at('f.py'), at('g.py'))
+    expect(await author('g.py:1')).toEqual(unknown(first, again))
+  })
+
   test('a content that a run writes again may have been copied before that, while it was a hand’s', async () => {
     const first = await say(write('a.py', linesOf('a', 9)))
     writeFileSync(at('a.py'), linesOf('by hand', 9))

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 3_600_000 })
 /** `LINES=3000` plays fewer. */
 const enoughLines = isLong ? Number(process.env['LINES'] ?? 10_000) : 1
 const actsEach = isLong ? 30 : 18
-/** `SEED=6` plays one history again; one that failed is listed step by step. `FROM=6` begins with another seed. */
+/** `SEED=6` plays one history again; one that failed is listed step by step. `FROM=6` begins with another seed. `UNKNOWN=1` lists unknown lines. */
 const chosen = process.env['SEED']
 const first = Number(chosen ?? process.env['FROM'] ?? firstOf(1000))
 
@@ -27,7 +27,8 @@ test('in random histories of files no line has a wrong author and no run is deni
     expect(history.hands.troubles).toEqual([])
     const faults = tally.faults.slice(met)
     // At once, and all of them: a long difference is cut where it is printed.
-    if (faults.length > 0) process.stdout.write(`${[...faults, ...history.acts].join('\n')}\n`)
+    if (faults.length > 0 || process.env['UNKNOWN'])
+      process.stdout.write(`${[...faults, ...history.acts].join('\n')}\n`)
     await history.remove()
     if (chosen) break
   }
@@ -71,6 +72,7 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
         const isUnseen = [...authors].some((each) => unseen.has(each))
         if (isUnseen) tally.unseen++
         else {
+          if (process.env['UNKNOWN']) process.stdout.write(`${where} (${notes[0]?.text})\n`)
           tally.unknown++
           const reason = notes[0]?.text.replace(/^.*who wrote line \d+: | \(run:.*/g, '') ?? ''
           tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1)

@@ -1,26 +1,23 @@
 import { join } from 'node:path'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import {
-  compareVersions,
-  type FileVersion,
-  namesInFolder,
-  versionsWithContent,
-} from '../../store/rows/files/file-versions.ts'
+import { compareVersions, type FileVersion, namesInFolder } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { hasEntry, hashNow } from '../files/file-now.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
-import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
 import {
-  agreedLine,
-  type Brought,
-  isBefore,
-  type LineAuthor,
-  type Place,
-  type TracedLine,
-  type Tracer,
-} from './traced-line.ts'
+  filesWith,
+  hasLeft,
+  isEarlier,
+  linesAt,
+  linesOfHolders,
+  maxVersionsAlike,
+  ownThatLeft,
+  sameElsewhere,
+} from './content-holders.ts'
+import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
+import { agreedLine, type Brought, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
 
 /** Shorter texts may be the same by chance. */
 const minLines = 2
@@ -29,11 +26,15 @@ const minLetters = 40
 const minShare = 2 / 3
 /** Lines that a file must share with one that was not moved there: fewer may be the head that many files begin with. */
 const minCopied = 8
-/** Max versions that come into question. */
-const maxVersionsAlike = 8
 const maxNames = 400
 /** Max files that are still there whose last version is read. */
 const maxPresent = 40
+
+/** Lines as other files had them; `isWhole` if one of these had exactly this content. */
+interface HandOrigins {
+  traced: TracedLine[]
+  isWhole: boolean
+}
 
 /**
  * Authors of the lines of a file that was moved or copied by hand, found by its content: other files had the same, or
@@ -45,31 +46,25 @@ export async function handOrigins(
   hash: string,
   lines: readonly number[],
   unmatched: LineAuthor,
-): Promise<TracedLine[] | undefined> {
+): Promise<HandOrigins | undefined> {
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
   const isShort = telling(text).size < minLines || text.length < minLetters
   const same = await filesWith(tracer, place, hash)
   if (same.length > 0 && !isShort) {
-    const all: TracedLine[][] = []
-    for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
-    const found = await versionsThatFound(tracer, place, same)
-    for (const version of found.slice(0, maxVersionsAlike))
-      all.push(await throughHand(tracer, place, version, lines, 'before'))
-    const isCut = Math.max(same.length, found.length) > maxVersionsAlike
+    const { all, isCut } = await linesOfHolders(tracer, place, same, lines)
     const isDoubted = await mayBeWritten(tracer, place, same, unmatched)
-    const doubts = isDoubted ? [{ author: unmatched, passages: [] }] : []
-    return lines.map((_, at) => {
+    const written: TracedLine = { author: unmatched, passages: [] }
+    const traced = lines.map((line, at) => {
+      const doubts = isDoubted && !place.kept?.has(line) ? [written] : []
       const found = all.flatMap((each) => each[at] ?? [])
       return toldAs(agreed([...doubts, ...found], isCut), unmatched)
     })
+    return { traced, isWhole: true }
   }
   const all: (Found | undefined)[][] = []
-  const alike = [
-    ...(await maybeMoved(tracer, same, text)),
-    ...(place.isChanged ? [] : await filesLike(tracer, place, text)),
-  ]
+  const alike = [...(await maybeMoved(tracer, same, text)), ...(await filesLike(tracer, place, text))]
   for (const { version, shared, isWeak, isReplaced } of alike) {
     const isMoved = await areGone(tracer, [version])
     const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
@@ -79,7 +74,7 @@ export async function handOrigins(
     const both = old && linesOfBoth(old, bytes)
     const origins = both ? possibleOrigins(both.old, both.fresh) : []
     const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
-    const traced = await throughHand(tracer, place, version, before)
+    const traced = await linesAt(tracer, place, version, before)
     const byLine = new Map(before.map((line, at) => [line, traced[at]]))
     all.push(
       lines.map((line) => {
@@ -90,13 +85,14 @@ export async function handOrigins(
     )
   }
   if (all.length === 0) return undefined
-  return lines.map((_, at) => {
+  const traced = lines.map((_, at) => {
     const each = all.flatMap((one) => one[at] ?? [])
     // Unless the line must be from one of these files, whoever brought this one may have written it.
     const fresh = each.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, passages: [] }]
     const found = each.flatMap((one) => one.found)
     return toldAs(agreedLine([...fresh, ...found], { since: null, why: lineThere }), unmatched)
   })
+  return { traced, isWhole: false }
 }
 
 /** What a line may be of another file. */
@@ -119,7 +115,8 @@ async function mayBeWritten(
 ): Promise<boolean> {
   if (unmatched.by === 'unknown' && !(await areGone(tracer, same))) return true
   const [any] = same
-  if (place.versions.some((each) => each.after === any?.after && isEarlier(each, place))) return true
+  const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
+  if (place.versions.some((each) => had(each) && isEarlier(each, place))) return true
   for (const version of same) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
@@ -153,42 +150,6 @@ function toldAs({ author, passages: [first, ...rest] }: TracedLine, unmatched: L
   return { author, passages: [{ ...first, how }, ...rest] }
 }
 
-/**
- * All versions of other files that left this content: one that has it again may be the work of another run. Of the file itself those
- * that a hand may have moved away, and back.
- */
-async function filesWith({ rows }: Tracer, place: Brought, hash: string): Promise<FileVersion[]> {
-  const found = await versionsWithContent(rows, hash, maxVersionsAlike + 1)
-  const others = found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
-  return [...others, ...ownThatLeft(place).filter(({ after }) => after === hash)]
-}
-
-function ownThatLeft(place: Brought): FileVersion[] {
-  if (place.since === undefined) return []
-  return place.versions.filter((each, at) => hasLeft(place.versions, at) && isEarlier(each, place))
-}
-
-/** Versions of the same files that found this content there, which nobody had recorded: it may have been copied then. */
-async function versionsThatFound(tracer: Tracer, place: Place, same: readonly FileVersion[]): Promise<FileVersion[]> {
-  const found: FileVersion[] = []
-  for (const [whole, [any]] of Map.groupBy(same, ({ folder, path }) => join(folder, path))) {
-    const versions = await tracer.versions.of(whole)
-    for (const [at, version] of versions.entries()) {
-      const isRecorded = at > 0 && versions[at - 1]?.after === version.before
-      if (version.before === any?.after && !isRecorded && isEarlier(version, place)) found.push(version)
-    }
-  }
-  return found
-}
-
-/** Clocks of file systems are coarser than ours. */
-const slackMs = 10
-
-/** Whether a version was there when the content came to its place. */
-function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_INFINITY }: Place): boolean {
-  return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + slackMs
-}
-
 /** Whether the files of these versions are gone, and no command is known to have moved or removed them. */
 async function areGone(tracer: Tracer, same: readonly FileVersion[]): Promise<boolean> {
   for (const { folder, path } of same) {
@@ -199,37 +160,9 @@ async function areGone(tracer: Tracer, same: readonly FileVersion[]): Promise<bo
   return true
 }
 
-/** Authors of lines of what a version left in another file, or found there. */
-async function throughHand(
-  tracer: Tracer,
-  { passages, before }: Place,
-  version: FileVersion,
-  lines: readonly number[],
-  side: 'before' | 'after' = 'after',
-): Promise<TracedLine[]> {
-  const { folder, path, at, command } = version
-  const whole = join(folder, path)
-  const all = await tracer.versions.of(whole)
-  const isRemoved = all.at(-1)?.after === null
-  const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
-  const versions = all.filter((each) => compareVersions(each, version) < (side === 'after' ? 1 : 0))
-  const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
-  const end = { hash: version[side], at: side === 'after' ? at : (command?.since ?? at) }
-  const from: Place = { path: whole, versions, all, passages: passages + 1, end, ...(before && { before }) }
-  return (await tracer.traceFrom(passage, from, lines)).map(doubted)
-}
-
-/** A command that left a content which several files had is not the only one whose work it may be. */
-function doubted(line: TracedLine): TracedLine {
-  const { author } = line
-  if (author.by !== 'version' || author.version.command?.origin?.path !== '') return line
-  const why = 'it was copied by hand, and several versions had the same content'
-  return { author: { by: 'unknown', since: null, why, runIds: [author.version.runId ?? ''] }, passages: [] }
-}
-
 /** Where several files had the same content, only an author that all of them name is known. */
 function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
-  const why = 'it was copied by hand, and several versions had the same content'
+  const why = sameElsewhere
   const doubt: TracedLine = { author: { by: 'unknown', since: null, why, runIds: [] }, passages: [] }
   return agreedLine(isCut ? [...all, doubt] : all, { since: null, why })
 }
@@ -310,12 +243,6 @@ async function maybeMoved(tracer: Tracer, same: readonly FileVersion[], text: st
     if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
   }
   return found
-}
-
-/** Whether the version at this index was no longer there when the next one was made, and no record tells where it went. */
-function hasLeft(versions: readonly FileVersion[], at: number): boolean {
-  const next = versions[at + 1]
-  return next !== undefined && next.before !== versions[at]?.after
 }
 
 /** Whether a file was there all the time since a version, as far as versions and the disk tell. */

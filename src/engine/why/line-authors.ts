@@ -7,6 +7,7 @@ import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
 import { CommandTimes, writingRuns } from './command-times.ts'
+import { copiedFromAny } from './content-holders.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
 import { KnownVersions, maxVersions } from './known-versions.ts'
@@ -133,15 +134,15 @@ export class LineTracer implements Tracer {
     origins: readonly number[][],
   ): Promise<Map<number, TracedLine>> {
     const { via, hash } = node
-    const isOther = origins.some((from) => from.includes(isNew))
+    const kept = new Set(origins.flatMap((from, line) => (from.includes(isNew) ? [] : line)))
+    const isOther = kept.size < origins.length
     if (via.kind !== 'gap' || !hash || !isOther || place.passages >= maxPassages) return new Map()
-    const isChanged = origins.filter(([from]) => from !== isNew).length >= origins.length / 2
     const [lines, author] = [open.lines().map(({ line }) => line), await this.#authorOf(place, node)]
-    const found = await handOrigins(this, { ...place, since: via.since, isChanged }, hash, lines, author)
-    const all = (found ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
-    // A line that has stayed is put in doubt only by a file that is known to have come there.
-    const isDoubt = (line: number, { by }: LineAuthor) => by !== 'unknown' || origins[line]?.includes(isNew)
-    return new Map(all.filter(([line, each]) => each.author !== author && isDoubt(line, each.author)))
+    const found = await handOrigins(this, { ...place, since: via.since, kept }, hash, lines, author)
+    const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
+    // A line that has stayed is put in doubt only by a file with exactly this content, which may have come there.
+    const isDoubt = (line: number) => found?.isWhole || !kept.has(line)
+    return new Map(all.filter(([line, each]) => each.author !== author && isDoubt(line)))
   }
 
   /** Author of lines that cannot be followed further, since a content is missing. */
@@ -207,7 +208,7 @@ export class LineTracer implements Tracer {
     const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
     const brought = via.kind === 'gap' ? { ...place, since: via.since } : place
     const lines = open.map(({ line }) => line)
-    return handOrigins(this, brought, node.hash, lines, unmatched)
+    return (await handOrigins(this, brought, node.hash, lines, unmatched))?.traced
   }
 
   async #moved(
@@ -273,6 +274,7 @@ export class LineTracer implements Tracer {
         author,
         since,
         own: (lines) => this.#walk({ ...place, before: version }, node.parent, lines),
+        same: (lines) => copiedFromAny(this, place, { version, author }, lines),
         other: (path, hash, lines) => this.#fromOther({ place, author, version }, path, hash, lines),
       },
       open.map(({ line }) => line),

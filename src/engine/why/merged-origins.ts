@@ -16,6 +16,8 @@ interface Merge {
   since: Millis
   /** Follows lines in what the file itself had before. */
   own(lines: readonly number[]): Promise<TracedLine[]>
+  /** Follows lines in files that had the same content. */
+  same(lines: readonly number[]): Promise<TracedLine[] | undefined>
   /** Follows lines in what another file had before. */
   other(path: string, hash: string, lines: readonly number[]): Promise<TracedLine[]>
 }
@@ -52,7 +54,7 @@ export async function mergedOrigins(
 ): Promise<TracedLine[] | undefined> {
   if (!merge.version.command?.origin) return movedUnread(tracer, merge, lines)
   const sources = await sourcesOf(tracer, merge, lines)
-  if (sources.length === 0) return undefined
+  if (sources.length === 0) return merge.same(lines)
   const written: TracedLine = { author: merge.author, passages: [] }
   const doubt = { since: merge.since, why: 'a command moved and changed files, and several of them had this line' }
   return lines.map((line) => {

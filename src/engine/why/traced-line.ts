@@ -50,8 +50,8 @@ export interface Place {
 export interface Brought extends Place {
   /** When another content was last there. */
   since?: Millis
-  /** Much of that content is still there: then only a file with exactly this one can have been put in its place. */
-  isChanged?: boolean
+  /** Lines that it had as well, in their places: whoever only changed it has not written these. */
+  kept?: ReadonlySet<number>
 }
 
 /** A file's content at a time. */

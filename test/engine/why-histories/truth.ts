@@ -53,7 +53,7 @@ export function goBack(now: readonly TrueLine[], then: readonly string[]): Redra
 
 /**
  * Lines after a hand changed a file, whose last recorded content had these, if there was one: a line that was put back between two
- * records cannot be told from one that stayed. Lines such as "}" do not tell where a file is from that came there by hand, too.
+ * records cannot be told from one that stayed, with whoever had carried that one: the bytes and all records are the same. Lines such as "}" do not tell where a file is from that came there by hand, too.
  */
 export function seenByHand(lines: readonly TrueLine[], last: readonly TrueLine[] | undefined): TrueLine[] {
   const texts = lines.map(({ text }) => text)
@@ -61,7 +61,8 @@ export function seenByHand(lines: readonly TrueLine[], last: readonly TrueLine[]
   const isToldApart = last || lines.some(({ text, authors }) => text.trim().length > 3 && !authors.has(hand))
   return lines.map((line, at) => {
     const runs = [...(seen[at]?.authors ?? [])].filter((each) => each !== hand)
-    return { ...line, authors: new Set([...line.authors, ...runs, ...(isToldApart ? [] : [hand])]) }
+    const carriers = new Set([...line.carriers, ...(seen[at]?.carriers ?? [])])
+    return { ...line, authors: new Set([...line.authors, ...runs, ...(isToldApart ? [] : [hand])]), carriers }
   })
 }
 
