@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
 import { sharedParts } from './parts.ts'
-import { buildWeb } from './web.ts'
+import { buildWeb, keptPage } from './web.ts'
 
 // Builds the package into dist/, from nothing: a file that src no longer has must not live on in the package.
 const root = join(import.meta.dirname, '..')
@@ -19,7 +19,9 @@ declareTypes()
 cpSync(from, to, { recursive: true, filter: (path) => statSync(path).isDirectory() || !path.endsWith('.ts') })
 const programs = Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`]))
 await bundle({ programs, directory: to, shared: sharedParts })
-await buildWeb(join(to, 'web'))
+const page = keptPage()
+if (existsSync(page)) cpSync(page, join(to, 'web'), { recursive: true })
+else await buildWeb(join(to, 'web'))
 
 /** Programs that use the package are checked against these. That our own are right is what `npm test` checks. */
 function declareTypes(): void {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
@@ -22,12 +22,10 @@ export async function buildWeb(directory: string): Promise<void> {
   }
 }
 
-/** Where the page of this checkout is kept as it was built from its present sources, for the tests. */
+/** Where the page of this checkout is kept as it was built from its present sources, for the package and the tests. */
 export function keptPage(): string {
   const hash = createHash('sha256')
-  for (const file of globSync(['web/**/*.*', 'scripts/web.ts', 'package-lock.json'], { cwd: root }).sort()) {
-    const { size, mtimeMs } = statSync(join(root, file))
-    hash.update(`${file} ${size} ${mtimeMs}\n`)
-  }
+  for (const file of globSync(['web/**/*.*', 'scripts/web.ts', 'package-lock.json'], { cwd: root }).sort())
+    hash.update(`${file}\n`).update(readFileSync(join(root, file)))
   return join(root, 'node_modules/.cache/heddle-web', `page-${hash.digest('hex').slice(0, 16)}`)
 }

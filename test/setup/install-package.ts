@@ -29,6 +29,7 @@ function pack(directory: string, dependencies: string[]): void {
     'tsconfig.json',
     'tsconfig.build.json',
     'LICENSE',
+    'package-lock.json',
   ]
   for (const name of names) cpSync(join(root, name), join(copy, name), { recursive: true })
   linkModules(join(copy, 'node_modules'), dependencies)
@@ -44,6 +45,8 @@ function linkModules(to: string, dependencies: string[]): void {
   for (const name of readdirSync(from).filter((name) => name === '.bin' || !name.startsWith('.')))
     if (packed.has(name)) cpSync(join(from, name), join(to, name), { recursive: true })
     else symlinkSync(join(from, name), join(to, name))
+  mkdirSync(join(to, '.cache'))
+  symlinkSync(join(from, '.cache/heddle-web'), join(to, '.cache/heddle-web'))
 }
 
 /** Does what npm does with a tarball, without asking the registry for dependencies that are here already. */
