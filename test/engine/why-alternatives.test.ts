@@ -150,6 +150,14 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect(await author('g.py:1')).toEqual(unknown(first, again))
   })
 
+  test('of equal lines of a file a command may have taken out either', async () => {
+    const first = await say(write('a.py', `import os\n${linesOf('a', 3)}`))
+    const second = await say(write('b.py', `import os\n${linesOf('b', 3)}`))
+    await exec('cat a.py b.py > c.py && rm a.py b.py')
+    await exec("sed -n '5,8p' c.py > d.py && sed -i '5,8d' c.py")
+    expect([await author('d.py:1'), await author('d.py:2')]).toEqual([unknown(first, second), by(second)])
+  })
+
   test('a content that a run writes again may have been copied before that, while it was a hand’s', async () => {
     const first = await say(write('a.py', linesOf('a', 9)))
     writeFileSync(at('a.py'), linesOf('by hand', 9))

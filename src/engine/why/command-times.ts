@@ -46,3 +46,11 @@ function startOf(version: FileVersion | undefined): Millis {
 export function writingRuns(versions: readonly FileVersion[]): string[] {
   return [...new Set(versions.flatMap(({ runId }) => runId ?? []))]
 }
+
+/** Clocks of file systems are coarser than ours. */
+const clockSlackMs = 50
+
+/** The last time at which a content can have come about: not after the file was last changed. */
+export function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis {
+  return Math.min(until, Math.ceil(changedAt) + clockSlackMs)
+}

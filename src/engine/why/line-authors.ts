@@ -6,7 +6,7 @@ import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
-import { CommandTimes, writingRuns } from './command-times.ts'
+import { CommandTimes, lastChange, writingRuns } from './command-times.ts'
 import { copiedFromAny } from './content-holders.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
@@ -26,7 +26,7 @@ import {
   unknown,
 } from './traced-line.ts'
 import { UnseenCommands } from './unseen-commands.ts'
-import { chainOf, type VersionNode } from './version-chain.ts'
+import { authorOfUnread, chainOf, type VersionNode } from './version-chain.ts'
 
 /** Max files that a line is followed through. */
 const maxPassages = 40
@@ -223,7 +223,11 @@ export class LineTracer implements Tracer {
     const path = join(version.folder, origin.path)
     const isCut = () => open.some(({ line }) => lineBefore(map, line) === undefined)
     const reordered = await this.#reordered(node, version, isCut)
-    const from = open.map(({ line }) => reordered?.[line] ?? [lineBefore(map, line) ?? isNew])
+    const equal = await this.#equalLines(node, origin.hash)
+    const from = open.map(({ line }) => {
+      const all = reordered?.[line] ?? [lineBefore(map, line) ?? isNew]
+      return all.includes(isNew) ? all : [...new Set([...all, ...(equal[line] ?? [])])]
+    })
     const author = await this.#authorOf(place, node)
     const lines = [...new Set(from.flat())].filter((line) => line >= 0)
     const traced = await this.#fromOther({ place, author, version }, path, origin.hash, lines)
@@ -236,6 +240,13 @@ export class LineTracer implements Tracer {
         doubt,
       ),
     )
+  }
+
+  /** For each line the equal ones of another file that it may be from, by its place: a map has only one of them. */
+  async #equalLines(node: VersionNode, hash: string): Promise<number[][]> {
+    const [old, fresh] = [await this.#contentOf(hash, undefined), await this.#contentOf(node.hash, node)]
+    const both = hash !== node.hash && old && fresh && linesOfBoth(old, fresh)
+    return both ? possibleOrigins(both.old, both.fresh).map((from) => from.filter((each) => each !== isNew)) : []
   }
 
   /** Follows lines in what another file had before the command that left a version. */
@@ -310,7 +321,7 @@ export class LineTracer implements Tracer {
   async #authorOf(place: Place, node: VersionNode): Promise<LineAuthor> {
     const { via } = node
     if (via.kind === 'version')
-      return (await this.#rivals(place, via.version)) ?? unread(node) ?? { by: 'version', version: via.version }
+      return (await this.#rivals(place, via.version)) ?? authorOfUnread(node) ?? { by: 'version', version: via.version }
     const known = this.#gaps.get(node)
     if (known) return known
     const author = await this.#gap(place, node)
@@ -375,14 +386,6 @@ const equalByHand = 'the file was changed outside heddle, and the version before
 const equalInOrder = 'a command put lines in another order, and equal ones were there before'
 const otherNames = 'the file has several hard links, and changes by another name are not recorded'
 
-/** Clocks of file systems are coarser than ours. */
-const clockSlackMs = 50
-
-/** The last time at which a content can have come about: not after the file was last changed. */
-function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis {
-  return Math.min(until, Math.ceil(changedAt) + clockSlackMs)
-}
-
 /** Whether a command may have brought a content from other files. */
 function mayBeOfOthers({ before, command }: FileVersion): boolean {
   return command !== undefined && (command.origin !== undefined || before === null)
@@ -391,10 +394,4 @@ function mayBeOfOthers({ before, command }: FileVersion): boolean {
 /** The file that a command moved or copied there, if it is known. */
 function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
-}
-
-function unread({ via, parent }: VersionNode): LineAuthor | undefined {
-  if (via.kind !== 'version' || !via.isUnread) return undefined
-  const { runId } = via.version
-  return unknown(parent?.at ?? null, 'its content before a command was not read', runId === null ? [] : [runId])
 }

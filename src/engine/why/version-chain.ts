@@ -1,5 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import { type LineAuthor, unknown } from './traced-line.ts'
 
 /** A version of a file with the one that it came from. */
 export interface VersionNode {
@@ -121,4 +122,11 @@ function restored(node: VersionNode, hash: string | null): VersionNode | undefin
     if (!isOnlyUndone && nearest) break
   }
   return found ?? nearest
+}
+
+/** Author of new lines where a command started from a content that was not read. */
+export function authorOfUnread({ via, parent }: VersionNode): LineAuthor | undefined {
+  if (via.kind !== 'version' || !via.isUnread) return undefined
+  const { runId } = via.version
+  return unknown(parent?.at ?? null, 'its content before a command was not read', runId === null ? [] : [runId])
 }
