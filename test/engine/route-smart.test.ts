@@ -147,7 +147,11 @@ describe.each(databases)('smart routing on %s', (database) => {
 
   test('small numbers and the grammar of French, Spanish, Italian and Dutch are no signs', async () => {
     await open(database)
-    await say('fondation', 'Combien coûte la dalle pour nous ?', 'Environ 6500 euros avec deux maçons, pour 110 mètres.')
+    await say(
+      'fondation',
+      'Combien coûte la dalle pour nous ?',
+      'Environ 6500 euros avec deux maçons, pour 110 mètres.',
+    )
     await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
     expect((await route('110 euros in Swiss francs')).chosen).toBeNull()
     expect((await route('une soupe de courge pour deux, avec du pain')).chosen).toBeNull()
