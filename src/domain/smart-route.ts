@@ -7,10 +7,8 @@ export interface Candidate {
   folder: string
   label: string
   updatedAt: Millis
-  /** Recent questions of the user. */
-  asked: string
-  /** Recent answers. */
-  answered: string
+  /** Recent turns: what the user asked, and what was answered. */
+  turns: { asked: string; answered: string }[]
 }
 
 /** A session that shares words with a message. */
@@ -59,8 +57,8 @@ const unknownWeight = 0.35
 
 /**
  * Finds the session that a message belongs to. Rare words weigh more. A match is chosen only if it shares at least two
- * words, or all that the message has, covers enough of the message, and beats the next session clearly. Words of its label that
- * stand side by side name it, which is enough; scattered over the message they are one sign together.
+ * words of one turn, or all that the message has, covers enough of the message, and beats the next session clearly. Words of its
+ * label that stand side by side name it, which is enough; scattered over the message they are one sign together.
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
   const sessions = candidates.map((candidate) => ({ candidate, words: candidateWords(candidate) }))
@@ -147,8 +145,10 @@ function fitOf(
   const inLabel = shared.filter(({ isInLabel }) => isInLabel)
   const labelWords = countDistinct(inLabel)
   const isNamed = inLabel.some(({ token }) => inLabel.some((other) => other.token === token + 1))
-  const signs = countDistinct(shared)
-  const independent = isNamed ? signs : signs - Math.max(0, labelWords - 1)
+  const telling = shared.filter(({ word }) => !isSmallNumber(word))
+  const signs = countDistinct(telling)
+  const outsideLabel = signs - countDistinct(telling.filter(({ isInLabel }) => isInLabel))
+  const independent = isNamed ? signs : labelWords > 0 ? outsideLabel + 1 : mostInOneTurn(telling)
   const recency = 1 + recencyWeight * 2 ** (-Math.max(0, now - candidate.updatedAt) / halfLife)
   return {
     candidate,
@@ -157,7 +157,8 @@ function fitOf(
     ranked: score * recency,
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
     signs,
-    isChance: independent < 2 && (countDistinct(messageWords) > signs || shared[0]?.isAnswerOnly === true),
+    isChance:
+      independent < 2 && (countDistinct(messageWords) > countDistinct(shared) || shared[0]?.isAnswerOnly === true),
     labelWords,
     isNamed,
   }
@@ -181,24 +182,39 @@ function rarity(having: number, sessions: number): number {
   return of(Math.max(1, having)) / of(1)
 }
 
+/** In any text by chance. */
+function isSmallNumber(word: string): boolean {
+  return /^\d{1,3}$/.test(word)
+}
+
+/** Max number of these words that came up in one turn: those of different turns meet in a message by chance. */
+function mostInOneTurn(words: readonly { token: number; turns: ReadonlySet<number> }[]): number {
+  const turns = new Set(words.flatMap((word) => [...word.turns]))
+  return Math.max(0, ...[...turns].map((turn) => countDistinct(words.filter((word) => word.turns.has(turn)))))
+}
+
 interface WordUse {
   /** Number of times that it occurs; questions and the label count more than once. */
   times: number
   isAnswerOnly: boolean
   isInLabel: boolean
+  /** Turns that it occurs in, by their place. */
+  turns: Set<number>
 }
 
-function candidateWords({ label, asked, answered }: Candidate): Map<string, WordUse> {
+function candidateWords({ label, turns }: Candidate): Map<string, WordUse> {
   const words = new Map<string, WordUse>()
-  const add = (text: string, weight: number, first: Pick<WordUse, 'isAnswerOnly' | 'isInLabel'>) => {
+  const add = (text: string, weight: number, first: Pick<WordUse, 'isAnswerOnly' | 'isInLabel'>, turn?: number) => {
     for (const { stem } of topicWords(text)) {
-      const before = words.get(stem) ?? { times: 0, ...first }
-      words.set(stem, { ...before, times: before.times + weight })
+      const use = words.get(stem) ?? { times: 0, turns: new Set(), ...first }
+      use.times += weight
+      if (turn !== undefined) use.turns.add(turn)
+      words.set(stem, use)
     }
   }
   add(label, labelTimes, { isAnswerOnly: false, isInLabel: true })
-  add(asked, askedTimes, { isAnswerOnly: false, isInLabel: false })
-  add(answered, 1, { isAnswerOnly: true, isInLabel: false })
+  for (const [at, { asked }] of turns.entries()) add(asked, askedTimes, { isAnswerOnly: false, isInLabel: false }, at)
+  for (const [at, { answered }] of turns.entries()) add(answered, 1, { isAnswerOnly: true, isInLabel: false }, at)
   return words
 }
 

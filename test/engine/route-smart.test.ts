@@ -132,6 +132,32 @@ describe.each(databases)('smart routing on %s', (database) => {
     expect((await route('are personnel numbers with seven digits rejected?')).chosen?.session).toBe('payroll')
   })
 
+  test('two words that came up in different turns are chance, and two of one turn are a route', async () => {
+    await open(database)
+    await say('flood', 'The neighbour flooded our hallway', 'Send photos and the invoice of the parquet.')
+    await say('flood', 'The surveyor comes on Tuesday', 'Have the estimate of the painter ready.')
+    await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
+    expect(await route('a hallway concert in Lyon on Tuesday?')).toMatchObject({
+      chosen: null,
+      others: [{ session: 'flood' }],
+    })
+    expect((await route('is the surveyor late on Tuesday?')).chosen?.session).toBe('flood')
+    expect((await route('hallway Tuesday')).chosen?.session).toBe('flood')
+  })
+
+  test('small numbers and the grammar of French, Spanish, Italian and Dutch are no signs', async () => {
+    await open(database)
+    await say(
+      'fondation',
+      'Combien coûte la dalle pour nous ?',
+      'Environ 6500 euros avec deux maçons, pour 110 mètres.',
+    )
+    await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
+    expect((await route('110 euros in Swiss francs')).chosen).toBeNull()
+    expect((await route('une soupe de courge pour deux, avec du pain')).chosen).toBeNull()
+    expect((await route('la dalle est à combien d’euros ?')).chosen?.session).toBe('fondation')
+  })
+
   test('words of a label name its session side by side; scattered over a message they are one sign', async () => {
     await open(database)
     await say(

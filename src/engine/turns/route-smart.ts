@@ -28,14 +28,14 @@ export async function routeSmart(
 async function readCandidate(rows: Reading, { folder, label, updatedAt, headTurnId }: Session): Promise<Candidate> {
   const head = headTurnId === null ? undefined : await findThread(rows, headTurnId)
   const turns = head ? await readMessagesOnPath(rows, head, Math.max(1, head.depth - lastTurns + 1)) : []
-  // Newest first: only the first words of a long text are compared.
-  const messages = turns.toReversed().flatMap((turn) => [...turn.queryMessages, turn.responseMessage])
-  const [asked = [], answered = []] = [true, false].map((asUserCancellation) =>
-    messages
-      .filter((message) => isByPerson(message) === asUserCancellation)
-      .map(({ content }) => content.slice(0, maxOfOneMessage)),
-  )
-  return { folder, label, updatedAt, asked: asked.join('\n'), answered: answered.join('\n') }
+  const textOf = (messages: Message[]) => messages.map(({ content }) => content.slice(0, maxOfOneMessage)).join('\n')
+  return {
+    ...{ folder, label, updatedAt },
+    turns: turns.map(({ queryMessages, responseMessage }) => ({
+      asked: textOf(queryMessages.filter(isByPerson)),
+      answered: textOf([...queryMessages.filter((message) => !isByPerson(message)), responseMessage]),
+    })),
+  }
 }
 
 /** Reports between agents have the role `user`, too. */
