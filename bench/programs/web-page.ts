@@ -39,7 +39,7 @@ const views = [
 // Measures the page in a browser that draws with the processor, over a home that has been in use for a while, and prints
 // the figures. A program of its own: what it hands to the browser is checked with the browser's types.
 const provider = await startProvider({ answer: () => ({ text: longAnswer, faults: { pieceBytes: 400, pause: 10 } }) })
-const heddle = await startTestPage({ model: provider.url, fill })
+const heddle = await startTestPage({ model: provider.url, fill, isMeasured: true })
 try {
   const figures: Figure[] = []
   for (const { path, name } of views) figures.push(await measureFirstView(path, name))

@@ -65,6 +65,8 @@ interface TestPageOptions {
   model?: string
   /** Fills the home before the daemon starts. */
   fill?(home: string, folder: string): Promise<void>
+  /** The browser optimises code as that of a user does: times are measured. */
+  isMeasured?: boolean
 }
 
 const sampleFiles: Files = {
@@ -76,8 +78,9 @@ const sampleFiles: Files = {
 }
 
 /** Starts a daemon for a test file; all files of a worker share its browser. */
-export async function startTestPage({ files = sampleFiles, model, fill }: TestPageOptions = {}): Promise<TestPage> {
-  browser ??= launchBrowser()
+export async function startTestPage(options: TestPageOptions = {}): Promise<TestPage> {
+  const { files = sampleFiles, model, fill, isMeasured = false } = options
+  browser ??= launchBrowser(isMeasured)
   const launched = browser
   const bin = await builtWithPage()
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-web-')))
@@ -175,13 +178,15 @@ export async function startTestPage({ files = sampleFiles, model, fill }: TestPa
 let browser: Promise<Browser> | undefined
 
 /** Ends with its worker, whose pipe it reads. */
-function launchBrowser(): Promise<Browser> {
+function launchBrowser(isMeasured: boolean): Promise<Browser> {
   // Fewer processes: what isolates one site from another is not what is tested here.
   const together = ['--in-process-gpu', '--enable-features=NetworkServiceInProcess2']
   const oneForAll = ['--process-per-site', '--disable-site-isolation-trials']
+  // A page of a test is gone before optimised code is worth its compilation, which is an eighth of its processor time.
+  const unoptimised = isMeasured ? [] : ['--js-flags=--no-opt --no-maglev']
   return chromium.launch({
     executablePath: findBrowser(),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...together, ...oneForAll],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...together, ...oneForAll, ...unoptimised],
   })
 }
 
