@@ -29,6 +29,10 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
           calls && (JSON.parse(calls) as unknown[])[messages.slice(asked).filter((m) => m.role === 'tool').length]
         return next ? { calls: [next as { name: string; input: unknown }] } : { text: 'done' }
       },
+      // Who is asked for a summary has no name.
+      '?': () => ({
+        text: `The user asked for the vault code, which is 993311, and then went on. ${'So it was. '.repeat(40)}`,
+      }),
     })
   }
   const make = (label: string, ...calls: { name: string; input: object }[]) =>
@@ -135,6 +139,23 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
     expect(await toldIn('b')).toContain('993311')
     expect((await forgetting(1)).narratives).toEqual([1, 2])
     expect(await toldIn('c')).not.toContain('previous session summary')
+  })
+
+  test('one behind several compactions of a session that had it is told to nobody', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    await make('a', { name: 'memory_query', input: { query: 'vault' } })
+    office.engine.memory.recall = false
+    for (let at = 0; at < 3; at++) {
+      await office.ask('what else?', { label: 'a' })
+      await office.ask('and then?', { label: 'a', compact: true })
+    }
+    expect(office.requestsOf('?')).toHaveLength(3)
+    await make('a', note('The code is 993311.'))
+    office.engine.memory.recall = true
+    expect(await toldIn('b')).toContain('993311')
+    expect((await forgetting(1)).narratives).toEqual([1])
+    expect(await toldIn('c')).not.toContain('993311')
   })
 
   test('one whose run was told of it as of something similar is told to nobody', async () => {
