@@ -87,8 +87,9 @@ describe.each(databases)('F36 %s', (database) => {
     const programs = [1, 2, 3].map(() => start(file, { act: 'append', place, turns: 2 } satisfies Act))
     const said = (await Promise.all(programs.map((each) => each.hearAll()))) as Said[][]
 
+    const turn = { turnId: expect.any(String) }
+    expect(said).toEqual([1, 2, 3].map(() => [turn, turn, { done: true }]))
     const turnIds = said.flat().flatMap((line) => ('turnId' in line ? line.turnId : []))
-    expect(turnIds).toHaveLength(6)
     expect((await rowsIn(place))['turns']?.map(({ id }) => id).sort()).toEqual(turnIds.sort())
     if (place.kind === 'sqlite') expect(readdirSync(dirname(place.file))).toEqual(['heddle.db'])
   })
