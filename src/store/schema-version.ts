@@ -21,6 +21,7 @@ import { commandsWithoutSurvey } from './migrations/0038-unsurveyed-commands.ts'
 import { indexOfFailedRuns } from './migrations/0039-failed-runs.ts'
 import { indexOfRefusedPlans } from './migrations/0040-refused-plans.ts'
 import { narrowIndexes } from './migrations/0041-narrow-indexes.ts'
+import { foundFiles } from './migrations/0042-found-files.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -85,6 +86,7 @@ export const migrations: readonly Migration[] = [
   indexOfFailedRuns,
   indexOfRefusedPlans,
   narrowIndexes,
+  foundFiles,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

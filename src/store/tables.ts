@@ -248,6 +248,8 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     follows: number
     since: number
     at: number
+    /** 1 for a file as the command found it, which was not recorded before. */
+    found: Generated<number>
   }
   /** Contents that runs wrote after they had read untrusted content. */
   untrusted_files: {

@@ -59,11 +59,18 @@ export interface CommandVersion {
   origin?: { path: string; content: ReadContent }
 }
 
+/** A folder's files before a command: fingerprints of all, and the contents of those that were read. */
+export interface FolderBefore {
+  marks: ReadonlyMap<string, string>
+  contents: ReadonlyMap<string, ReadContent>
+}
+
 /** Files of a folder that a command changed; `left` counts those for which there was no room. */
 export interface CommandVersions {
   folder: string
   versions: CommandVersion[]
   left: number
+  before: FolderBefore
 }
 
 /** A call that cannot be undone, and its observed file changes. */

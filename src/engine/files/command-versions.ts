@@ -3,7 +3,10 @@ import type { ToolOutcome } from '../../domain/tools/tool.ts'
 import type { CommandVersion, CommandVersions, ReadContent } from '../../domain/tools/touched.ts'
 import { type StoredContent, storeContent } from '../../store/rows/file-changes.ts'
 import { type CommandChange, recordCommandChange } from '../../store/rows/files/file-versions.ts'
+import { recordFoundFiles } from '../../store/rows/files/found-files.ts'
 import type { Tx } from '../../store/store.ts'
+import type { Engine } from '../runtime.ts'
+import { findUnrecorded, type UnrecordedFiles } from './found-files.ts'
 import { mapReordered, writeLineMap } from './line-map.ts'
 import { packContent } from './pack-content.ts'
 
@@ -19,23 +22,24 @@ interface CommandCall {
 }
 
 /**
- * Prepares the versions of the files that a command changed for storage. The outcome goes into the journal, which says only
- * whether all of them have one.
+ * Prepares for storage the versions of the files that a command changed, and those that it found changed by hand. The outcome goes
+ * into the journal, which says only whether all changes have a version.
  */
 export async function prepareVersions(
+  { store, protect }: Pick<Engine, 'store' | 'protect'>,
   { versions: seen, ...outcome }: ToolOutcome,
   call: CommandCall,
 ): Promise<{ outcome: ToolOutcome; record?: (tx: Tx) => Promise<void> }> {
   const { touched } = outcome
   if (!seen || !touched || 'unseen' in touched) return { outcome }
-  const recorded = { ...outcome, touched: { ...touched, unrecorded: seen.left } }
-  if (seen.versions.length === 0) return { outcome: recorded }
-  const contents = await contentsToStore(seen.versions)
+  const before = await store.read((rows) => findUnrecorded(rows, seen, protect))
+  const contents = await contentsToStore(seen.versions, before)
   const changes = seen.versions.map((version) => changeOf(version, seen, call))
   return {
-    outcome: recorded,
+    outcome: { ...outcome, touched: { ...touched, unrecorded: seen.left } },
     async record(tx) {
       for (const content of contents) await storeContent(tx, content)
+      await recordFoundFiles(tx, { ...call, folder: seen.folder, at: call.since }, before)
       for (const change of changes) await recordCommandChange(tx, change)
     },
   }
@@ -60,8 +64,12 @@ function changeOf(
 }
 
 /** Each content once; a later change of the file cannot bring it back. */
-async function contentsToStore(versions: readonly CommandVersion[]): Promise<StoredContent[]> {
+async function contentsToStore(
+  versions: readonly CommandVersion[],
+  { found }: UnrecordedFiles,
+): Promise<StoredContent[]> {
   const all = new Map<string, ReadContent>()
+  for (const { content } of found) if (content?.bytes) all.set(content.sha256, content)
   for (const { before, after, origin } of versions)
     for (const content of [before, after, origin?.content]) if (content?.bytes) all.set(content.sha256, content)
   const stored: StoredContent[] = []

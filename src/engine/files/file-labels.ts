@@ -50,7 +50,8 @@ export async function watchFiles(
   // Others may read a file before the command has ended.
   if (isUntrusted(start)) await run.write('step', (tx) => insertUntrustedCommand(tx, key, command(start)))
   return async (made) => {
-    const { outcome, record: recordVersions } = await prepareVersions(made, { ...key, since, at: engine.clock.now() })
+    const span = { since, at: engine.clock.now() }
+    const { outcome, record: recordVersions } = await prepareVersions(engine, made, { ...key, ...span })
     const read = joinLabels([before, await labelOfNewFiles(run, folder, since)])
     const label = joinLabels([run.label, read])
     const labelled = isUntrusted(read) ? { ...outcome, label: joinLabels([...labelsOf(outcome), read]) } : outcome

@@ -19,12 +19,21 @@ const maxSame = 40
 
 /**
  * All versions of other files that left this content: one that has it again may be the work of another run. Of the file itself those
- * that a hand may have moved away, and back.
+ * that a hand may have moved away, and back. `isCurrent`: they are those that were still there, as far as surveys tell.
  */
-export async function filesWith({ rows }: Tracer, place: Brought, hash: string): Promise<FileVersion[]> {
+export async function filesWith(
+  { rows, surveys }: Tracer,
+  place: Brought,
+  hash: string,
+): Promise<{ same: FileVersion[]; isCurrent: boolean }> {
   const found = await versionsWithContent(rows, hash, maxSame)
   const others = found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
-  return [...others, ...ownThatLeft(place).filter(({ after }) => after === hash)]
+  const all = [...others, ...ownThatLeft(place).filter(({ after }) => after === hash)]
+  const presences: (string | undefined)[] = []
+  for (const version of all) presences.push(await surveys.presenceOf(version, place))
+  // What was in none of them was brought back from elsewhere.
+  if (!presences.includes('there')) return { same: all, isCurrent: false }
+  return { same: all.filter((_, at) => (presences[at] ?? 'there') === 'there'), isCurrent: true }
 }
 
 export function ownThatLeft(place: Brought): FileVersion[] {
@@ -73,7 +82,7 @@ export async function copiedFromAny(
   { version, author }: { version: FileVersion; author: LineAuthor },
   lines: readonly number[],
 ): Promise<TracedLine[] | undefined> {
-  const same = await filesWith(tracer, { ...place, before: version }, version.after ?? '')
+  const { same } = await filesWith(tracer, { ...place, before: version }, version.after ?? '')
   const { all, isCut } = await linesOfHolders(tracer, { ...place, before: version }, same, lines, version)
   if (all.length === 0 || isCut) return undefined
   return lines.map((_, at) => {
@@ -97,8 +106,9 @@ async function versionsThatFound(tracer: Tracer, place: Place, same: readonly Fi
   for (const [whole, [any]] of Map.groupBy(same, ({ folder, path }) => join(folder, path))) {
     const versions = await tracer.versions.of(whole)
     for (const [at, version] of versions.entries()) {
-      const isRecorded = at > 0 && versions[at - 1]?.after === version.before
-      if (version.before === any?.after && !isRecorded && isEarlier(version, place)) found.push(version)
+      const isRecorded = version.found !== undefined || (at > 0 && versions[at - 1]?.after === version.before)
+      if (version.before !== any?.after || isRecorded || !isEarlier(version, place)) continue
+      if (!(await tracer.surveys.isOver(version, place))) found.push(version)
     }
   }
   return found
@@ -115,7 +125,8 @@ export async function linesAt(
   const { folder, path, at, command } = from
   const whole = join(folder, path)
   const all = await tracer.versions.of(whole)
-  const isRemoved = all.at(-1)?.after === null
+  const last = all.at(-1)
+  const isRemoved = last?.after === null && !last.found
   const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
   const how: FilePassage['how'] = version ? 'copied' : isThere ? 'copied by hand' : 'moved by hand'
   const versions = all.filter((each) => compareVersions(each, from) < (side === 'after' ? 1 : 0))

@@ -83,9 +83,10 @@ interface FileContext {
 export async function whyFile(
   rows: Reading,
   { line }: FileReference,
-  { displayPath, path, versions, now }: FileHistory,
+  { displayPath, path, versions: seen, now }: FileHistory,
   context: FileContext,
 ): Promise<{ chain: WhyLink[]; notes: WhyNote[]; file: FileWhy; written: FileWrite }> {
+  const versions = seen.filter(({ found }) => !found)
   if (versions.length === 0 && now.kind === 'missing') throw noFile(displayPath)
   if (versions.length === 0 && now.kind !== 'file' && now.kind !== 'large') throw notAFile(displayPath, now)
   const content = now.kind === 'file' ? now : undefined
@@ -98,7 +99,7 @@ export async function whyFile(
   // The time of the last change by hand is not known: any time until now.
   const end = { hash: content?.sha256 ?? null, at: Number.MAX_SAFE_INTEGER }
   const onDisk = content && { changedAt: content.changedAt, ...(content.links > 1 && { hasOtherNames: true as const }) }
-  const traced = lines ? await tracer.trace({ path, versions, end, ...onDisk }, [...lines.keys()]) : []
+  const traced = lines ? await tracer.trace({ path, versions: seen, end, ...onDisk }, [...lines.keys()]) : []
   const text = line === undefined ? undefined : lines?.[line - 1]
   const standing = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
   // A change is stored before it is made: the last one may never have happened.

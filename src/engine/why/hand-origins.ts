@@ -51,10 +51,11 @@ export async function handOrigins(
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
   const isShort = telling(text).size < minLines || text.length < minLetters
-  const same = await filesWith(tracer, place, hash)
+  const { same, isCurrent } = await filesWith(tracer, place, hash)
   if (same.length > 0 && !isShort) {
     const { all, isCut } = await linesOfHolders(tracer, place, same, lines)
-    const isDoubted = await mayBeWritten(tracer, place, same, unmatched)
+    const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, same))
+    const isDoubted = mayBeCommand || (!isCurrent && (await mayBePutBack(tracer, place, same)))
     const written: TracedLine = { author: unmatched, passages: [] }
     const traced = lines.map((line, at) => {
       const doubts = isDoubted && !place.kept?.has(line) ? [written] : []
@@ -102,18 +103,8 @@ interface Found {
   isSure: boolean
 }
 
-/**
- * Whether a content that other files had may have been written here, by whoever is named where there are none. A command that nobody
- * saw may have made it, unless a file is gone that had it. A hand may have put it back, where this file had it once, or where it was
- * no longer in any of them.
- */
-async function mayBeWritten(
-  tracer: Tracer,
-  place: Brought,
-  same: readonly FileVersion[],
-  unmatched: LineAuthor,
-): Promise<boolean> {
-  if (unmatched.by === 'unknown' && !(await areGone(tracer, same))) return true
+/** Whether a hand may have put a content back: this file had it once, or it was no longer in any of these. */
+async function mayBePutBack(tracer: Tracer, place: Brought, same: readonly FileVersion[]): Promise<boolean> {
   const [any] = same
   const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
   if (place.versions.some((each) => had(each) && isEarlier(each, place))) return true
@@ -155,7 +146,7 @@ async function areGone(tracer: Tracer, same: readonly FileVersion[]): Promise<bo
   for (const { folder, path } of same) {
     if (await hasEntry({ folder, path, protect: tracer.protect })) return false
     const last = (await tracer.versions.of(join(folder, path))).at(-1)
-    if (last?.after === null) return false
+    if (last?.after === null && !last.found) return false
   }
   return true
 }
@@ -205,7 +196,7 @@ async function filesLike(tracer: Tracer, place: Brought, text: string): Promise<
  * lines, and that a hand may have moved away.
  */
 async function versionsLike(
-  { contents, protect }: Pick<Tracer, 'contents' | 'protect'>,
+  { contents, protect, surveys }: Tracer,
   place: Brought,
   versions: readonly FileVersion[],
   lines: ReadonlySet<string>,
@@ -223,7 +214,9 @@ async function versionsLike(
     const isShort = shared.length < minLines || shared.join('').length < minLetters
     const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
     if (shared.length === 0 || (isWeak && !(await mayBeElsewhere(version)))) continue
-    const isReplaced = await wasReplaced(version, versions, place, protect)
+    const presence = await surveys.presenceOf(version, place)
+    if (presence === 'gone') continue
+    const isReplaced = presence ? presence === 'replaced' : await wasReplaced(version, versions, place, protect)
     alike.push({ version, shared: shared.length, isWeak, isReplaced })
   }
   const strong = alike.filter(({ isWeak }) => !isWeak)

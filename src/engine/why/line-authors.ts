@@ -7,6 +7,7 @@ import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
 import { CommandTimes, lastChange, writingRuns } from './command-times.ts'
+import { CompleteSurveys } from './complete-surveys.ts'
 import { copiedFromAny } from './content-holders.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
@@ -38,6 +39,7 @@ export class LineTracer implements Tracer {
   readonly rows: Reading
   readonly contents: FileContents
   readonly versions: KnownVersions
+  readonly surveys: CompleteSurveys
   readonly protect: ProtectedPlaces
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #gaps = new Map<VersionNode, LineAuthor>()
@@ -50,6 +52,7 @@ export class LineTracer implements Tracer {
     this.rows = rows
     this.contents = contents
     this.versions = new KnownVersions(rows)
+    this.surveys = new CompleteSurveys(rows, this.versions, protect)
     this.protect = protect
     this.#unseen = new UnseenCommands(rows, protect)
   }
@@ -93,6 +96,7 @@ export class LineTracer implements Tracer {
     const open = new OpenLines(lines)
     let here = place
     for (let node = last; node && !open.isEmpty; node = node.parent) {
+      if (node.foundBy) here = { ...here, before: node.foundBy, ...node.foundBy.found }
       const left = this.#mayBeElsewhere(node) ? open.lines() : []
       const elsewhere = left.length === 0 ? undefined : await this.#elsewhere(here, node, left)
       if (elsewhere) {

@@ -2,6 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
+import type { CompleteSurveys } from './complete-surveys.ts'
 import type { FileContents } from './file-contents.ts'
 import type { KnownVersions } from './known-versions.ts'
 
@@ -62,6 +63,7 @@ export interface Tracer {
   readonly rows: Reading
   readonly contents: FileContents
   readonly versions: KnownVersions
+  readonly surveys: CompleteSurveys
   readonly protect: ProtectedPlaces
   /** Authors of lines, counted from 0, as a file had them before they came from there. */
   traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>

@@ -1,5 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import { CommandTimes } from './command-times.ts'
 import { type LineAuthor, unknown } from './traced-line.ts'
 
 /** A version of a file with the one that it came from. */
@@ -9,6 +10,8 @@ export interface VersionNode {
   at: Millis
   /** When a survey found the file in this version again. */
   seenAt?: Millis
+  /** The record of a command that found it, if nothing else recorded it. */
+  foundBy?: FileVersion
   via: Via
   parent?: VersionNode
 }
@@ -51,8 +54,20 @@ export async function chainOf(
     const gap: Via = { kind: 'gap', since, until: at, ...(made === undefined && { isUnclear: true as const }) }
     return { hash, at, via: gap, parent: node }
   }
+  const commands = new CommandTimes(versions)
   for (const version of versions) {
     const { before, after, at, command } = version
+    if (version.found) {
+      node = node && putBack(node, at)
+      // A command was at work on it, or another change was recorded meanwhile: these tell more.
+      if (commands.within({ since: at, until: at + 1 }).some(({ callId }) => callId !== version.callId)) continue
+      if (node && (await isMadeAfter(node, at, calls))) continue
+      const reached: VersionNode = await reach(after, at)
+      if (reached === node) node = { ...node, seenAt: at }
+      else node = reached.parent === node ? { ...reached, foundBy: version } : reached
+      last = undefined
+      continue
+    }
     if (version.runId === null) {
       node = (node && restored(node, after)) ?? (await reach(after, at))
       last = undefined
@@ -69,7 +84,7 @@ export async function chainOf(
       node = { ...node, seenAt: at }
       continue
     }
-    const found = isDuring && node?.hash === '' ? foundBy(version, node) : undefined
+    const found = isDuring && node?.hash === '' ? foundAtStart(version, node) : undefined
     const isUnread = node !== undefined && !found && (isDuring || before === '')
     const from: VersionNode = found ?? (isUnread && node ? node : await reach(before, command?.since ?? at))
     node = {
@@ -85,7 +100,7 @@ export async function chainOf(
 }
 
 /** What a command found, if all that came after it are versions of commands that ran at the same time: one of them was not read. */
-function foundBy({ before, command }: FileVersion, node: VersionNode): VersionNode | undefined {
+function foundAtStart({ before, command }: FileVersion, node: VersionNode): VersionNode | undefined {
   const since = command?.since ?? 0
   const isRival = ({ via, at }: VersionNode) => via.kind === 'version' && via.version.command && at >= since
   let each: VersionNode | undefined = node

@@ -1,4 +1,4 @@
--- Schema 41
+-- Schema 42
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -777,7 +777,7 @@ CREATE TABLE command_changes (
   line_map    TEXT,
   follows     INTEGER NOT NULL,
   since       INTEGER NOT NULL,
-  at          INTEGER NOT NULL,
+  at          INTEGER NOT NULL, found INTEGER NOT NULL DEFAULT 0 CHECK (found = 0 OR found = 1),
   CHECK ((origin_path IS NULL) = (origin_hash IS NULL))
 ) STRICT;
 

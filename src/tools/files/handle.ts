@@ -13,6 +13,7 @@ import {
 import { isWithin } from '../../domain/tools/within.ts'
 import { isAmong, realPlaces } from '../guard/protected-places.ts'
 import { asyncDisk, type Disk, syncDisk } from './disk.ts'
+import { fileFingerprint } from './fingerprint.ts'
 import {
   follow,
   fromRoot,
@@ -194,11 +195,6 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
       }))
     },
   }
-}
-
-/** Fingerprint that changes with every change of a file: only the kernel sets `ctime`, so no program can hide a change. */
-export function fileFingerprint({ ino, size, mode, ctimeMs }: Stats): string {
-  return `${ino} ${size} ${mode} ${ctimeMs}`
 }
 
 function checkSpelling(text: string): void {

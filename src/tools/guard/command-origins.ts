@@ -1,12 +1,6 @@
-import type { CommandVersion, ReadContent } from '../../domain/tools/touched.ts'
+import type { CommandVersion, FolderBefore, ReadContent } from '../../domain/tools/touched.ts'
 import { LostFiles, nearestName } from './lost-files.ts'
 import { distinctLines, isDistinctive } from './shared-lines.ts'
-
-/** A folder's files before a command: fingerprints of all, and the contents of those that were read. */
-export interface FolderBefore {
-  marks: ReadonlyMap<string, string>
-  contents: ReadonlyMap<string, ReadContent>
-}
 
 /** A shorter content may be the same by chance. */
 const minBytes = 40

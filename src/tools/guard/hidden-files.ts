@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
-import { fileFingerprint, syncRoot } from '../files/handle.ts'
+import { fileFingerprint } from '../files/fingerprint.ts'
+import { syncRoot } from '../files/handle.ts'
 import type { Root } from '../files/inside.ts'
 import { plainName, writeMarks } from '../files/survey.ts'
 import { isGitDirectory, isReadByGit } from './git-places.ts'

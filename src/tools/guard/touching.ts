@@ -3,6 +3,7 @@ import type { PathAddress } from '../../domain/tools/path-handle.ts'
 import type {
   CommandVersion,
   CommandVersions,
+  FolderBefore,
   HiddenChanges,
   OtherChanges,
   ReadContent,
@@ -10,11 +11,11 @@ import type {
   TouchedFiles,
 } from '../../domain/tools/touched.ts'
 import type { FileThreads } from '../files/file-threads.ts'
-import type { KnownContents } from '../files/known-contents.ts'
 import { isTemporary } from '../files/place.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
-import { type FolderBefore, withOrigins } from './command-origins.ts'
+import { withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
+import type { KnownContents } from './known-contents.ts'
 
 const whyUnseen = {
   late: 'scanning the folder took too long',
@@ -93,7 +94,8 @@ async function versionsAfter(
     )
     // A write of another call came by. Its own version tells of it, and no line of the command's files is from there.
     .filter(({ path, before, after }) => !isTemporary(path) || before?.sha256 || after?.sha256)
-  return { versions: withOrigins(versions, { marks, contents }), left: changed.size - named.length }
+  const before = { marks, contents }
+  return { versions: withOrigins(versions, before), left: changed.size - named.length, before }
 }
 
 /** Undefined if the scan failed: then hidden files count as possibly changed. */

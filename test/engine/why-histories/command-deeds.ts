@@ -25,6 +25,7 @@ export function commandDeeds(ground: Ground): Deeds {
     fresh,
     say,
     exec,
+    survey,
     commandFor,
     become,
     asWritten,
@@ -199,6 +200,7 @@ export function commandDeeds(ground: Ground): Deeds {
       plans[words] = [
         [{ name: 'exec', input: { command: `${commandFor(path, file)} && touch '${done}' && cat '${go}'` } }],
       ]
+      survey()
       const { runId } = await hands.say(words, { folder, label: `command-${number}` })
       await untilSo(() => existsSync(done))
       await cancel(engine, runId ?? '', 'stop')

@@ -26,7 +26,7 @@ export async function newGround(database: Database, chance: Chance) {
   const past = new Map<string, TrueLine[][]>()
   /** The files before each run that can be undone. */
   const before = new Map<string, Map<string, TrueFile | undefined>>()
-  /** Files as the last run left them. */
+  /** Files as they were last recorded: when a run wrote them, or a command found them. */
   const recorded = new Map<string, TrueFile>()
   const unseen = new Set<string>()
   const labels = ['main', 'other']
@@ -46,7 +46,15 @@ export async function newGround(database: Database, chance: Chance) {
     return hands.ask(words, label)
   }
   // Each in a session of its own: one that has used the network asks before its next command.
-  const exec = (command: string) => say([{ name: 'exec', input: { command } }], `command-${nextNumber()}`)
+  const exec = (command: string) => {
+    survey()
+    return say([{ name: 'exec', input: { command } }], `command-${nextNumber()}`)
+  }
+  /** What a command finds is recorded: all files that there are. */
+  const survey = () => {
+    recorded.clear()
+    for (const [path, file] of files) recorded.set(path, file)
+  }
   const putByHand = (path: string, file: TrueFile) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), textOf(file))
@@ -110,6 +118,7 @@ export async function newGround(database: Database, chance: Chance) {
     fresh,
     say,
     exec,
+    survey,
     putByHand,
     commandFor,
     become,

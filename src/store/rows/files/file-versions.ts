@@ -21,15 +21,18 @@ export interface CommandChange {
   /** The file that it was moved or copied from; its path is empty where several files come into question. */
   origin?: { path: string; hash: string }
   lineMap: string | null
-  /** Start and end of the command. */
+  /** Start and end of the command; of a file that it found, when that was last changed, and the start. */
   since: Millis
   at: Millis
+  isFound?: boolean
 }
 
-/** A version of a file: written by a tool, restored by an undo, or left by a command. */
+/** A version of a file: written by a tool, restored by an undo, left by a command, or found by one. */
 export interface FileVersion extends StoredFileChange {
-  /** Of a command. */
+  /** Of a command that left it. */
   command?: { since: Millis; origin?: { path: string; hash: string } }
+  /** Of a file that a command found changed since the version before; `before` and `after` are the same. */
+  found?: { changedAt: Millis }
   /** Newest tool change before it, then its number among commands: the order of all versions. */
   order: readonly [change: number, command: number]
 }
@@ -48,6 +51,7 @@ export async function recordCommandChange(tx: Tx, change: CommandChange): Promis
       line_map: change.lineMap,
       since: change.since,
       at: change.at,
+      found: change.isFound ? 1 : 0,
     }),
   )
 }
@@ -158,21 +162,19 @@ function ofTool(row: Selectable<Tables['file_changes']>): FileVersion {
 
 function ofCommand(row: Selectable<Tables['command_changes']>): FileVersion {
   const { origin_path: path, origin_hash: hash, since } = row
-  return {
-    ...changeFrom({ ...row, mode: null, undone_at: null }),
-    command: { since, ...(path !== null && hash !== null && { origin: { path, hash } }) },
-    order: [row.follows, row.id],
-  }
+  const version = { ...changeFrom({ ...row, mode: null, undone_at: null }), order: [row.follows, row.id] as const }
+  if (row.found) return { ...version, found: { changedAt: since } }
+  return { ...version, command: { since, ...(path !== null && hash !== null && { origin: { path, hash } }) } }
 }
 
-const insertCommandChange = statement((db, row: Omit<Tables['command_changes'], 'id' | 'follows'>) =>
+const insertCommandChange = statement((db, row: Omit<Selectable<Tables['command_changes']>, 'id' | 'follows'>) =>
   raw(
     db,
     sql`INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, origin_path, origin_hash,
-          line_map, follows, since, at)
+          line_map, follows, since, at, found)
         VALUES (${row.run_id}, ${row.call_id}, ${row.folder}, ${row.path}, ${row.before_hash}, ${row.after_hash},
           ${row.origin_path}, ${row.origin_hash}, ${row.line_map},
-          coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at})`,
+          coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at}, ${row.found})`,
   ),
 )
 
@@ -202,6 +204,7 @@ const changesOfCall = statement((db, arg: { runId: string; callId: string }) =>
     .selectAll()
     .where('run_id', '=', arg.runId)
     .where('call_id', '=', arg.callId)
+    .where('found', '=', 0)
     .orderBy('id'),
 )
 
@@ -224,7 +227,7 @@ const changedNames = statement((db, arg: { folder: string; limit: number }) =>
     sql`SELECT path FROM (
           SELECT path, max(at) AS at FROM file_changes WHERE folder = ${arg.folder} GROUP BY path
           UNION ALL
-          SELECT path, max(at) AS at FROM command_changes WHERE folder = ${arg.folder} GROUP BY path
+          SELECT path, max(at) AS at FROM command_changes WHERE folder = ${arg.folder} AND path <> '' GROUP BY path
         ) AS changed GROUP BY path ORDER BY max(at) DESC LIMIT ${arg.limit}`,
   ),
 )

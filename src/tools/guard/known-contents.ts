@@ -1,6 +1,8 @@
+import type { Millis } from '../../domain/clock.ts'
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
 import type { ReadContent } from '../../domain/tools/touched.ts'
-import type { FileThreads } from './file-threads.ts'
+import type { FileThreads } from '../files/file-threads.ts'
+import { readFingerprint } from '../files/fingerprint.ts'
 
 /** Max files, and bytes of files, that are read before a command; the rest is read before the next ones. */
 const maxFilesRead = 600
@@ -9,10 +11,6 @@ const maxBytesRead = 8 * 2 ** 20
 const maxBytesHeld = 48 * 2 ** 20
 /** Max files whose hashes a process knows. */
 const maxFilesKnown = 40_000
-
-// Of a file's mode: S_IFMT and S_IFREG.
-const kindBits = 0o170000
-const plainFile = 0o100000
 
 interface KnownContent {
   mark: string
@@ -43,20 +41,21 @@ export class KnownContents {
     signal: AbortSignal,
   ): Promise<Map<string, ReadContent>> {
     const found = new Map<string, ReadContent>()
-    const unread: { path: string; mark: string }[] = []
+    const unread: { path: string; size: number; changedAt: Millis }[] = []
     for (const [path, mark] of marks) {
-      if (!isFile(mark)) continue
+      const { isFile, ...file } = readFingerprint(mark)
+      if (!isFile) continue
       const known = this.#known.get(keyOf(folder, path))
-      if (known?.mark !== mark) unread.push({ path, mark })
+      if (known?.mark !== mark) unread.push({ path, ...file })
       else found.set(path, known.content)
     }
     if (unread.length === 0) return found
     // What was changed last is what work goes on with.
-    unread.sort((a, b) => changedAt(b.mark) - changedAt(a.mark))
+    unread.sort((a, b) => b.changedAt - a.changedAt)
     const paths: string[] = []
     let bytes = 0
-    for (const { path, mark } of unread) {
-      bytes += sizeIn(mark)
+    for (const { path, size } of unread) {
+      bytes += size
       if (paths.length >= maxFilesRead || bytes > maxBytesRead) break
       paths.push(path)
     }
@@ -88,17 +87,4 @@ function contentBytes(known: KnownContent | undefined): number {
 
 function keyOf({ folder }: PathAddress, path: string): string {
   return `${folder}\0${path}`
-}
-
-/** Links and devices have no content of their own. */
-function isFile(mark: string): boolean {
-  return (Number(mark.split(' ')[2] ?? 0) & kindBits) === plainFile
-}
-
-function sizeIn(mark: string): number {
-  return Number(mark.split(' ')[1] ?? 0)
-}
-
-function changedAt(mark: string): number {
-  return Number(mark.split(' ')[3] ?? 0)
 }

@@ -1,0 +1,72 @@
+import { join, relative } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import { isWithin } from '../../domain/tools/within.ts'
+import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
+import { lastCompleteSurvey } from '../../store/rows/files/found-files.ts'
+import type { Reading } from '../../store/store.ts'
+import { isPassedOver } from '../files/file-now.ts'
+import type { KnownVersions } from './known-versions.ts'
+
+/** A content's place, when another one was last there, and the version before which it came. */
+interface Arrival {
+  path: string
+  since?: Millis
+  before?: FileVersion
+}
+
+/**
+ * Whether a version was in its file when a content came to another place: `there` unless something unseen has replaced it just before;
+ * `gone` if a survey saw neither; `replaced` if it was there at that survey, and another version was recorded before the content came.
+ */
+type Presence = 'there' | 'replaced' | 'gone'
+
+/** Surveys at which every file of a folder was as its last record says. */
+export class CompleteSurveys {
+  readonly #rows: Reading
+  readonly #versions: KnownVersions
+  readonly #protect: ProtectedPlaces
+  /** By folder and time. */
+  readonly #surveys = new Map<string, Millis | undefined>()
+  /** By folder and path. */
+  readonly #passedOver = new Map<string, boolean>()
+
+  constructor(rows: Reading, versions: KnownVersions, protect: ProtectedPlaces) {
+    this.#rows = rows
+    this.#versions = versions
+    this.#protect = protect
+  }
+
+  /** Undefined if there was no such survey. */
+  async presenceOf(version: FileVersion, place: Arrival): Promise<Presence | undefined> {
+    const seenAt = await this.#lastBefore(version.folder, place)
+    if (seenAt === undefined) return undefined
+    const versions = await this.#versions.of(join(version.folder, version.path))
+    const next = versions.find((each) => compareVersions(each, version) > 0)
+    if (next && next.at <= seenAt) return 'gone'
+    return next && next.at <= (place.since ?? 0) ? 'replaced' : 'there'
+  }
+
+  /** Whether a version that found another content had already replaced it then. */
+  async isOver(version: FileVersion, place: Arrival): Promise<boolean> {
+    const seenAt = await this.#lastBefore(version.folder, place)
+    return seenAt !== undefined && version.at <= seenAt
+  }
+
+  async #lastBefore(folder: string, { path, before }: Arrival): Promise<Millis | undefined> {
+    if (!isWithin(path, folder) || (await this.#isPassedOver(folder, path))) return undefined
+    const until = before ? (before.command?.since ?? before.at) : Number.MAX_SAFE_INTEGER
+    const key = `${until} ${folder}`
+    if (!this.#surveys.has(key)) this.#surveys.set(key, await lastCompleteSurvey(this.#rows, folder, until))
+    return this.#surveys.get(key)
+  }
+
+  async #isPassedOver(folder: string, path: string): Promise<boolean> {
+    const key = `${folder}\0${path}`
+    const known = this.#passedOver.get(key)
+    if (known !== undefined) return known
+    const is = await isPassedOver({ folder, path: relative(folder, path), protect: this.#protect })
+    this.#passedOver.set(key, is)
+    return is
+  }
+}

@@ -1,0 +1,99 @@
+import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { describe, expect } from 'vitest'
+import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
+import { commandHands } from './command-hands.ts'
+import { write } from './hands.ts'
+
+const linesOf = (name: string, count = 9) =>
+  Array.from({ length: count }, (_, at) => `line ${at + 1} that ${name} is made of\n`).join('')
+
+describe.each(databases)('what a command found that hands had done, on %s', (database) => {
+  const test = testOn(database)
+  const { at, say, exec, author, way } = commandHands(database)
+  const by = (runId: string) => ({ by: 'run', runId })
+  const outside = { by: 'outside' }
+
+  test('files that a hand swapped keep their authors, whatever it changes after a command has run', async () => {
+    const [first, second] = [await say(write('a.py', linesOf('a'))), await say(write('b.py', linesOf('b')))]
+    writeFileSync(at('a.py'), linesOf('b'))
+    writeFileSync(at('b.py'), linesOf('a'))
+    await exec('true')
+    writeFileSync(at('a.py'), `by hand\n${linesOf('b')}`)
+    await exec('true')
+    writeFileSync(at('b.py'), linesOf('nothing before', 3))
+    expect([await author('a.py:1'), await author('a.py:2'), await author('b.py:1')]).toEqual([
+      outside,
+      by(second),
+      outside,
+    ])
+    expect((await way('a.py:2'))[1]).toBe('copied by hand b.py:1')
+    expect(first).not.toBe(second)
+  })
+
+  test('a file that a hand moved and changed twice is followed through what commands found', async () => {
+    const first = await say(write('a.py', linesOf('a')))
+    renameSync(at('a.py'), at('b.py'))
+    await exec('true')
+    writeFileSync(at('b.py'), linesOf('a').replace('line 2', 'line two'))
+    await exec('true')
+    renameSync(at('b.py'), at('c.py'))
+    await exec('true')
+    appendFileSync(at('c.py'), 'by hand\n')
+    expect([await author('c.py:1'), await author('c.py:2'), await author('c.py:10')]).toEqual([
+      by(first),
+      outside,
+      outside,
+    ])
+    expect((await way('c.py:1')).slice(1, 3)).toEqual(['moved by hand b.py:1', 'moved by hand a.py:1'])
+  })
+
+  test('files of a folder that a hand renames are found there, though their times stay as they were', async () => {
+    mkdirSync(at('lib'))
+    const first = await say(write('lib/a.py', linesOf('a')))
+    await exec('true')
+    renameSync(at('lib'), at('core'))
+    await exec('true')
+    appendFileSync(at('core/a.py'), 'by hand\n')
+    expect([await author('core/a.py:1'), await author('core/a.py:10')]).toEqual([by(first), outside])
+  })
+
+  test('a line that no file had any more when a hand wrote it is the hand’s', async () => {
+    await say(write('a.py', linesOf('a')))
+    rmSync(at('a.py'))
+    const second = await say(write('b.py', linesOf('b')))
+    await exec('true')
+    writeFileSync(at('b.py'), `line 1 that a is made of\n${linesOf('b')}`)
+    expect([await author('b.py:1'), await author('b.py:2')]).toEqual([outside, by(second)])
+  })
+
+  test('a copy that a command found is of the version that was there, not of one that was written again later', async () => {
+    const first = await say(write('a.py', linesOf('a')))
+    cpSync(at('a.py'), at('copy.py'))
+    await exec('rm a.py')
+    await say(write('a.py', linesOf('a')))
+    appendFileSync(at('copy.py'), 'by hand\n')
+    expect(await author('copy.py:1')).toEqual(by(first))
+  })
+
+  test('a file that surveys pass over may have been brought there at any time', async () => {
+    writeFileSync(at('.gitignore'), 'out\n')
+    const first = await say(write('a.py', linesOf('a')))
+    mkdirSync(at('out'))
+    writeFileSync(at('out/copy.py'), `${linesOf('a')}by hand\n`)
+    await say(write('a.py', linesOf('another')))
+    await exec('true')
+    expect(await author('out/copy.py:1')).toEqual(by(first))
+  })
+
+  test('where too many files were changed by hand no run is denied what was copied before', async () => {
+    const first = await say(write('a.py', linesOf('a')))
+    writeFileSync(at('copy.py'), `${linesOf('a')}by hand\n`)
+    for (let file = 0; file < 301; file++) writeFileSync(at(`file-${file}.txt`), `${file}\n`)
+    await exec('true')
+    await say(write('a.py', linesOf('another')))
+    await exec('true')
+    appendFileSync(at('copy.py'), 'by hand again\n')
+    expect(await author('copy.py:1')).toEqual(by(first))
+  })
+})
