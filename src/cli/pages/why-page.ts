@@ -140,6 +140,15 @@ const labels: Partial<Record<string, string>> = {
   'noted in': 'saved in',
   'because of': 'for',
   'made by': 'produced by',
+  'was told': 'input',
+  'went on in': 'continued in',
+  'heard in': 'delivered to',
+  'kept as': 'saved as',
+  'let go on': 'resumed',
+  'came to': 'produced',
+  left: 'answered with',
+  began: 'started',
+  'begun with': 'shown to',
 }
 
 function linkLabel(how: string): string {

@@ -53,7 +53,7 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
       {isOutdated && (
         <div role="alert" className="stack">
           <p>
-            <strong>Somebody changed this task while you wrote.</strong> It is now for @{withoutBidi(task.skill)}:
+            <strong>This task was changed while you wrote.</strong> It is now for @{withoutBidi(task.skill)}:
           </p>
           <PlainWords text={task.context} />
           <div className="row">
