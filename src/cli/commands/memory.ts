@@ -94,7 +94,7 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('trust <memory>')
-    .description('trust a memory: agents are reminded of it as if it were yours')
+    .description('mark a memory as trusted, so that agents recall it like your own')
     .option('-y, --yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample: heddle memory trust 12')
     .action(

@@ -32,7 +32,7 @@ const input = () =>
     id: z.int().positive().exactOptional().describe('the job, for update, remove, run and runs'),
     name: short(),
     at: short().describe('once: "in 20 min", "18:00 tomorrow" or 2026-12-24T18:00'),
-    every: short().describe('again and again: "20s", "15 min", "weekday at 08:30"'),
+    every: short().describe('repeat: "20s", "15 min", "weekday at 08:30"'),
     cron: short().describe('five fields: minute hour day month weekday'),
     on: short().describe('when an event of this name is emitted'),
     timezone: short(),
@@ -216,7 +216,7 @@ async function assertMayAdd(tx: Tx, run: Run): Promise<void> {
 
 function settingsOf({ engine }: CronCall, { action: _, id: __, enabled: ___, ...asked }: CronInput) {
   if (asked.session?.startsWith('turn:'))
-    throw new HeddleError('forbidden', 'only people choose a turn to begin at', 'use main, isolated or a label')
+    throw new HeddleError('forbidden', 'turn:ID is only for jobs that a user creates', 'use main, isolated or a label')
   if (asked.model !== undefined && !engine.knowsModel(asked.model))
     throw new HeddleError('model_unknown', `there is no model "${asked.model}"`, 'leave it out')
   return asked

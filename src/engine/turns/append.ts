@@ -212,7 +212,9 @@ function sessionBusy({ label }: Session): HeddleError {
 function notHead(session: Session): HeddleError {
   return new HeddleError(
     'not_head',
-    `the head of session "${session.label}" is ${session.headTurnId ? `turn:${session.headTurnId}` : 'nowhere yet'}`,
+    session.headTurnId
+      ? `the head of session "${session.label}" is turn:${session.headTurnId}`
+      : `session "${session.label}" has no turn yet`,
     'append without --parent to follow that head, or give a new label to start a session from the turn',
   )
 }

@@ -222,7 +222,7 @@ function assertSafeBind({ bind, tls, allowPlain }: WebSettings): void {
   throw new HeddleError(
     'plain_bind',
     `${bind} can be reached from other machines, and without TLS they would send their tokens in the clear`,
-    'set http.tls.cert and http.tls.key in heddle.yaml; or http.allowPlain: true, if a proxy before it has TLS',
+    'set http.tls.cert and http.tls.key in heddle.yaml; or http.allowPlain: true, if a proxy in front of it has TLS',
   )
 }
 
