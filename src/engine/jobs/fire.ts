@@ -177,7 +177,7 @@ async function whyBusy(
   return undefined
 }
 
-/** The session in which the fire begins: the job's own one begins anew. */
+/** The session in which the fire begins: the job's own one starts empty. */
 async function beginSession(
   tx: Tx,
   { job, ids, now }: Firing & { ids: InputIds },

@@ -145,7 +145,7 @@ export async function newSession(tx: Tx, start: NewSession): Promise<{ session: 
 }
 
 /**
- * Lets an idle session begin anew under its label, at a turn or at the root. The turns that it wrote before stay, and can be
+ * Restarts an idle session under its label, at a turn or at the root. The turns that it wrote before stay, and can be
  * addressed by their ids.
  */
 export async function restartSession(

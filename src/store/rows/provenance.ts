@@ -11,7 +11,7 @@ import { runFrom } from './run-rows.ts'
 
 /** Runs of a task, oldest first. */
 export async function runsOfTask(rows: Reading, taskId: number): Promise<Run[]> {
-  return (await rows.all(ofTask({ taskId }))).map(runFrom)
+  return (await rows.all(runsByTask({ taskId }))).map(runFrom)
 }
 
 /** Tasks that need this one. */
@@ -60,7 +60,7 @@ export async function failedCalls(rows: Reading, runId: string): Promise<number>
   return Number((await rows.first(failed({ runId })))?.count ?? 0)
 }
 
-const ofTask = statement((db, arg: { taskId: number }) =>
+const runsByTask = statement((db, arg: { taskId: number }) =>
   db.selectFrom('runs').selectAll().where('task_id', '=', arg.taskId).orderBy('created_at').orderBy('id'),
 )
 

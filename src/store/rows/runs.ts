@@ -9,7 +9,7 @@ import type { Reading, Tx } from '../store.ts'
 import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { claimColumns, optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
-/** Right to write for a run: held by the process that claimed it last. */
+/** Right to write for a run: idLocked by the process that claimed it last. */
 export interface Claim {
   runId: string
   ownerId: string
@@ -61,7 +61,7 @@ export async function relockFreeRuns(tx: Tx, runs: readonly Run[]): Promise<Run[
 /** Locks the row of a run of which nothing is read. */
 export async function lockRunRow(tx: Tx, id: string): Promise<void> {
   tx.locking('runs')
-  if (!tx.dialect.hasOneWriter) await tx.run(held({ id }))
+  if (!tx.dialect.hasOneWriter) await tx.run(idLocked({ id }))
 }
 
 /** Locks a run's row unless another transaction holds it; returns whether it did. */
@@ -249,7 +249,7 @@ const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('runs').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
-const held = statement((db, arg: { id: string }, { lockRows }) =>
+const idLocked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
