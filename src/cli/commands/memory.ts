@@ -218,5 +218,5 @@ function cleaned(words: string[], what: string): string[] {
 }
 
 function countFrom(value: unknown): number {
-  return wholeNumber(value, { what: 'number of memories', most: 100_000, remedy: 'use --limit with 1 to 100000' })
+  return wholeNumber(value, { what: 'number of memories', max: 100_000, remedy: 'use --limit with 1 to 100000' })
 }
