@@ -103,9 +103,9 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
       return { jobs: jobs.map(viewJob), ...((await areJobsHeld(tx)) && { held: 'the owner must resume jobs first' }) }
     }
     case 'add':
-      return added(tx, cron, asked)
+      return addJobCall(tx, cron, asked)
     case 'update':
-      return updated(tx, cron, asked)
+      return updateJobCall(tx, cron, asked)
     case 'remove':
       await deleteJob(tx, (await ownJob(tx, cron, asked)).id, now)
       return { status: 'ok' }
@@ -118,7 +118,7 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   }
 }
 
-async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
+async function addJobCall(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   const { run, call, engine, timezone } = cron
   await assertMayAdd(tx, run)
   const now = engine.clock.now()
@@ -128,7 +128,7 @@ async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown>
   return jobAnswer(await addJob(tx, { ...draft, options, session, folder: call.folder }, jobAuthor(cron), now), now)
 }
 
-async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
+async function updateJobCall(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   const { run, engine, timezone } = cron
   const now = engine.clock.now()
   const before = await ownJob(tx, cron, asked)
