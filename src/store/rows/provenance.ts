@@ -16,7 +16,7 @@ export async function runsOfTask(rows: Reading, taskId: number): Promise<Run[]> 
 
 /** Tasks that need this one. */
 export async function tasksAfter(rows: Reading, taskId: number): Promise<number[]> {
-  return (await rows.all(after({ taskId }))).map(({ task_id }) => task_id)
+  return (await rows.all(dependentTasks({ taskId }))).map(({ task_id }) => task_id)
 }
 
 /** Events of a run's waits and model fallbacks, oldest first, as long as events are kept. */
@@ -64,7 +64,7 @@ const runsByTask = statement((db, arg: { taskId: number }) =>
   db.selectFrom('runs').selectAll().where('task_id', '=', arg.taskId).orderBy('created_at').orderBy('id'),
 )
 
-const after = statement((db, arg: { taskId: number }) =>
+const dependentTasks = statement((db, arg: { taskId: number }) =>
   db.selectFrom('task_edges').select('task_id').where('needs_id', '=', arg.taskId).orderBy('task_id'),
 )
 
