@@ -72,10 +72,10 @@ export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings
   const port = await listen(server, settings)
   const scheme = tls ? 'https' : 'http'
   const hosts = ownHosts({ bind: settings.bind, port, names: settings.hosts }, scheme)
-  const door = new TcpHandler(context, { ...settings, hosts, cookie: cookieName(port) })
-  server.on('request', (request, response) => void door.answer(request, response))
+  const admission = new TcpAdmission(context, { ...settings, hosts, cookie: cookieName(port) })
+  server.on('request', (request, response) => void admission.answer(request, response))
   // Without this, Node asks for the body before anyone has looked at the headers.
-  server.on('checkContinue', (request, response) => void door.answer(request, response))
+  server.on('checkContinue', (request, response) => void admission.answer(request, response))
   server.on('error', context.onError)
   const [name] = settings.hosts
   return {
@@ -89,16 +89,16 @@ export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings
   }
 }
 
-interface TcpHandlerSettings
+interface TcpAdmissionSettings
   extends Pick<WebSettings, 'requestsPerSecond' | 'failuresPerMinute' | 'pageFolder' | 'home'> {
   hosts: AllowedHosts
   cookie: string
 }
 
 /** Admits requests that come over TCP. */
-class TcpHandler {
+class TcpAdmission {
   readonly #context: Omit<RouteContext, 'senderOf'>
-  readonly #settings: TcpHandlerSettings
+  readonly #settings: TcpAdmissionSettings
   readonly #failures: RateLimits
   readonly #requests: RateLimits
   readonly #tokens: AdmittedTokens
@@ -107,7 +107,7 @@ class TcpHandler {
   readonly #senders = new WeakMap<IncomingMessage, Sender>()
   readonly #routes: (request: IncomingMessage, response: ServerResponse) => unknown
 
-  constructor(context: Omit<RouteContext, 'senderOf'>, settings: TcpHandlerSettings) {
+  constructor(context: Omit<RouteContext, 'senderOf'>, settings: TcpAdmissionSettings) {
     const { requestsPerSecond: perSecond, cookie, hosts } = settings
     this.#context = context
     this.#settings = settings
