@@ -9,7 +9,7 @@ import type { Reading, Tx } from '../store.ts'
 import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { claimColumns, optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
-/** Right to write for a run: idLocked by the process that claimed it last. */
+/** Right to write for a run: held by the process that claimed it last. */
 export interface Claim {
   runId: string
   ownerId: string
