@@ -47,7 +47,7 @@ export async function measureActor(scratch: Scratch): Promise<Figure> {
     const time = await runtime.store.write('claim', async (tx) => {
       const since = performance.now()
       const { role } = await resolveActor(tx, engine, run, session)
-      if (role.kind !== 'worker') throw new Error(`${run.agent} was not found`)
+      if (role.kind !== 'agent') throw new Error(`${run.agent} was not found`)
       return performance.now() - since
     })
     if (number >= warmUp) times.push(time)

@@ -39,8 +39,8 @@ async function foundFigure(
   const meaning = embedder && createSemanticIndex(embedder, runtime)
   let found = 0
   for (const fact of facts) {
-    const meant = await meaning?.of(fact[how], 60_000)
-    if (meant?.trouble !== undefined) throw new Error(meant.trouble)
+    const meant = await meaning?.search(fact[how], 60_000)
+    if (meant?.reason !== undefined) throw new Error(meant.reason)
     const hits = await runtime.store.read((rows) => recall(rows, fact[how], runtime.clock.now(), 5, meant))
     if (hits.some(({ memory }) => memory.content === fact.content)) found++
   }
@@ -66,11 +66,11 @@ export async function vectorFigures(runtime: Runtime, facts: Fact[], count: numb
   for (const { asked } of facts) {
     const loop = watchLoop(runtime)
     const begun = runtime.clock.monotonic()
-    const meant = await meaning.of(asked)
+    const meant = await meaning.search(asked)
     await runtime.store.read((rows) => recall(rows, asked, runtime.clock.now(), 5, meant))
     times.push(runtime.clock.monotonic() - begun)
     held.push(await loop.longest())
-    if (meant.trouble !== undefined) throw new Error(meant.trouble)
+    if (meant.reason !== undefined) throw new Error(meant.reason)
   }
   const detail = `${defaultDimensions} numbers each, by words and meaning, ${facts.length - warmUp} questions`
   return [

@@ -67,7 +67,7 @@ export async function fileFigures(scratch: Scratch): Promise<Figure[]> {
 const change: NonNullable<Parameters<typeof makeCall>[1]['change']> = (handle, make) =>
   handle.replaceFile(async (place) => {
     const bytes = make(place)
-    return { fate: { bytes }, answer: { path: handle.shown, sha256: hashOf(bytes) } }
+    return { state: { bytes }, answer: { path: handle.shown, sha256: hashOf(bytes) } }
   })
 
 /** What anybody would do who wants a file to be the old or the new one, whole, after a power cut. */

@@ -37,7 +37,7 @@ export async function webServer(scratch: Scratch): Promise<Figure[]> {
     web: {
       bind: '127.0.0.1',
       port: 0,
-      isPortFree: true,
+      allowOtherPort: true,
       hosts: [],
       allowPlain: false,
       requestsPerSecond: 1_000_000,

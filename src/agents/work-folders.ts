@@ -23,7 +23,7 @@ export function workFoldersIn(file: string, clock: CurrentTime): () => WorkFolde
     before = stamp
     const read = readNotes(file)
     const text = JSON.stringify(read)
-    if (!last || text !== lastText) last = read.problem ? everywhere(read.problem) : within(read.folders)
+    if (!last || text !== lastText) last = read.problem ? treatAllAsWorkFolders(read.problem) : within(read.folders)
     lastText = text
     return last
   }
@@ -117,6 +117,6 @@ function within(recorded: readonly string[]): WorkFolders {
   }
 }
 
-function everywhere(problem: AgentDiagnostic): WorkFolders {
+function treatAllAsWorkFolders(problem: AgentDiagnostic): WorkFolders {
   return { around: () => '/', diagnostics: [problem] }
 }

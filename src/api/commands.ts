@@ -25,17 +25,17 @@ export interface CommandInput {
 
 export type OutcomeCell = string | number | null
 
-/** A part of what a command shows. Times are ISO 8601 UTC; a door writes them as it likes. */
+/** A part of what a command shows. Times are ISO 8601 UTC; each client formats them. */
 export type OutcomeBlock =
   | { kind: 'text'; text: string }
-  /** Words of a person, a model or a file: a door marks each line, so that none is taken for Heddle's own. */
+  /** Words of a person, a model or a file: the client marks each line, so that none is taken for Heddle's own. */
   | { kind: 'quote'; text: string }
   /** Rows with a cell for each column; `wide` is the column that gets what room is left. */
   | { kind: 'table'; columns: string[]; rows: OutcomeCell[][]; wide: string }
   /** Names with their values. */
   | { kind: 'facts'; facts: { name: string; value: OutcomeCell }[] }
 
-/** What came of a command. A door shows the blocks and applies the rest to its own chat. */
+/** Outcome of a command. The client shows the blocks and applies the rest to its own chat. */
 export interface CommandOutcome {
   blocks: OutcomeBlock[]
   /** What its reader may want to type next. */

@@ -34,8 +34,8 @@ export interface Heddle {
   ): Promise<unknown>
   /** Those of these events that a principal may see, as it may see them: for events that were read once for all. */
   shownTo(principal: Principal, events: readonly Event[]): Promise<Event[]>
-  /** Whether a principal may hear the text of a run. */
-  mayHear(principal: Principal, runId: string): Promise<boolean>
+  /** Whether a principal may receive a run's text. */
+  mayStream(principal: Principal, runId: string): Promise<boolean>
   /** Starts a worker in this process, for one session or for all; a home has only one worker for all. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
   /** Whether the database answers and a worker of this process holds its lease. Throws if the database does not answer. */

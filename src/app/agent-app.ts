@@ -88,7 +88,7 @@ interface FoundAgent {
 
 function viewAgent(engine: AppEngine, actor: Actor, { line, file, entry, profileModel }: FoundAgent): AgentView {
   const { role, profile, policies, tools, model } = actor
-  const working = role.kind === 'worker' ? role.agent : undefined
+  const working = role.kind === 'agent' ? role.agent : undefined
   const has = new Set(tools.map(({ name }) => name))
   return {
     ...{ name: line.name, description: line.description, tags: line.tags ?? [] },

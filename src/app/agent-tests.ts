@@ -109,14 +109,23 @@ async function runAgent(test: AgentTest, { home, folder }: Scratch) {
     const answered = await askAgent(heddle, app, { folder, agent: agent.name, task: fixture.task, model, signal })
     if (stopped.aborted) throw cancelled()
     const { total: usage } = await app.usage('model')
-    return { answered, usage, ...(await leftBy(app, fixture, answered, late.signal.aborted ? seconds : undefined)) }
+    return {
+      answered,
+      usage,
+      ...(await collectEvidence(app, fixture, answered, late.signal.aborted ? seconds : undefined)),
+    }
   } finally {
     over.abort()
     await heddle.close()
   }
 }
 
-async function leftBy(app: App, { checks }: Fixture, answered: RequestAnswer, late: number | undefined): Promise<Left> {
+async function collectEvidence(
+  app: App,
+  { checks }: Fixture,
+  answered: RequestAnswer,
+  late: number | undefined,
+): Promise<Left> {
   const isPlanned = checks.some(({ kind }) => Object.hasOwn(planChecks, kind))
   return {
     state: answered.status === 'accepted' ? 'waiting' : answered.status,

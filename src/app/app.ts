@@ -172,7 +172,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     },
     listen: live.listen,
     shownTo: (principal, events) => audience.shownTo(principal, events),
-    mayHear: (principal, runId) => audience.mayHear(principal, runId),
+    mayStream: (principal, runId) => audience.mayStream(principal, runId),
     async close() {
       runtime.semanticIndex?.close()
       await store.close()

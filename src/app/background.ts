@@ -11,9 +11,9 @@ import type { AppSemanticSearch } from './semantic-search.ts'
 /** Background jobs of a process. */
 interface BackgroundJobs {
   /** Resolves when the pending narratives of a folder are written, or on abort. */
-  narrated(folder: string, signal: AbortSignal): Promise<void>
+  whenNarrated(folder: string, signal: AbortSignal): Promise<void>
   /** Cancels the pending narratives of a folder. */
-  giveUpNarrating(folder: string): Promise<void>
+  cancelNarration(folder: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -53,8 +53,8 @@ export function startBackgroundJobs(
   const indexing = [files?.keepUp(stopped.signal, onError), search.keepUp(stopped.signal, onError)]
   const stopEmbedding = embedding?.keepUp(onError)
   return {
-    narrated: async (folder, signal) => narrator?.whenIdle(folder, signal),
-    giveUpNarrating: async (folder) => narrator?.cancelPending(folder),
+    whenNarrated: async (folder, signal) => narrator?.whenIdle(folder, signal),
+    cancelNarration: async (folder) => narrator?.cancelPending(folder),
     async stop() {
       stopped.abort()
       await Promise.all([narrator?.stop(), ...indexing, stopEmbedding?.()])

@@ -35,8 +35,8 @@ export class EventAudience {
     return shown
   }
 
-  /** Whether a principal may hear the text of a run. */
-  async mayHear(principal: Principal, runId: string): Promise<boolean> {
+  /** Whether a principal may receive a run's text. */
+  async mayStream(principal: Principal, runId: string): Promise<boolean> {
     if (isOwner(principal)) return true
     const session = await this.#sessionOf(runId)
     if (session === undefined) return false

@@ -133,8 +133,8 @@ function modelOnTrial(name: string, named: NamedModel, { clock, onCall }: TrialC
 
 function trialTokens(named: NamedModel): number {
   const { window, isLocal } = modelFacts(named)
-  const most = named.provider === 'openai-compatible' || isLocal ? localTrial : paidTrial
-  return Math.min(most, window * trialPart)
+  const limit = named.provider === 'openai-compatible' || isLocal ? localTrial : paidTrial
+  return Math.min(limit, window * trialPart)
 }
 
 export { listedModels, tableDate, vendorDefaults } from '../models/providers/known-models.ts'

@@ -3,8 +3,8 @@ import { changeFor } from '../engine/files/change.ts'
 import { checkFiles } from '../engine/files/check-files.ts'
 import { watchFiles } from '../engine/files/file-labels.ts'
 import { closeFires } from '../engine/jobs/close-fire.ts'
-import { keepNarrative } from '../engine/knowledge/keep-narrative.ts'
 import { notesFor } from '../engine/knowledge/reminders.ts'
+import { storeNarrative } from '../engine/knowledge/store-narrative.ts'
 import { cancelPlansOf } from '../engine/plans/give-up-plan.ts'
 import { askForMissingPlan } from '../engine/plans/missing-plan.ts'
 import { advancePlan, planOutcome } from '../engine/plans/plan-progress.ts'
@@ -18,7 +18,7 @@ export const runMoments: RunMoments<Engine> = {
   watchFiles,
   beforeAnswer: askForMissingPlan,
   beforeSettle: checkFiles,
-  inSettle: keepNarrative,
+  inSettle: storeNarrative,
   afterSettle: closeFires,
   filesOf: unverifiedArtifacts,
   onResult: advancePlan,

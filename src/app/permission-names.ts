@@ -72,9 +72,9 @@ export function assertPermissions(given: Permissions, known: PermissionNames): v
   }
   const missing = permissions.credentials?.find((name) => !known.credentials.includes(name))
   if (missing === undefined) return
-  const listed = known.credentials.length > 0 ? `it lists ${known.credentials.join(', ')}` : 'it lists none'
+  const listed = known.credentials.length > 0 ? known.credentials.join(', ') : 'none'
   throw new UsageError(
-    `there is no credential ${quoteValue(missing)}: tools.exec.credentials in heddle.yaml says which there are, and ${listed}`,
+    `unknown credential ${quoteValue(missing)}: tools.exec.credentials in heddle.yaml lists ${listed}`,
     'add it there first: heddle config edit',
     'credential_unknown',
   )

@@ -93,8 +93,8 @@ export class ProcessWorker {
       ...worker.recovered,
       queued: [],
       ...(session && (await store.read((rows) => splitBySession(rows, resumed, session.id)))),
-      narrated: jobs.narrated,
-      giveUpNarrating: jobs.giveUpNarrating,
+      whenNarrated: jobs.whenNarrated,
+      cancelNarration: jobs.cancelNarration,
       stop: async () => {
         if (this.#worker === worker) this.#worker = undefined
         const stopping = jobs.stop()

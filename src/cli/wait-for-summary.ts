@@ -24,9 +24,9 @@ export async function waitForSummary(
     if (status !== 'completed' || here.stopped.aborted) return
     // Usually done before the notice would appear.
     void here.clock.sleep(noticeDelay, enough.signal).then(() => !enough.signal.aborted && explain())
-    await work?.narrated(folder, AbortSignal.any([here.stopped, enough.signal]))
+    await work?.whenNarrated(folder, AbortSignal.any([here.stopped, enough.signal]))
     isTooLong = enough.signal.aborted && !here.stopped.aborted
-    if (isTooLong) await work?.giveUpNarrating(folder)
+    if (isTooLong) await work?.cancelNarration(folder)
   } finally {
     enough.abort()
     pane?.close()

@@ -27,7 +27,7 @@ export const cronCommands = [
   defineCommand({
     name: 'cron run',
     usage: '/cron run job',
-    summary: 'run a job now, besides its schedule',
+    summary: 'run a job now; its schedule does not change',
     example: '/cron run 3',
     action: 'job.change',
     parse: (words) => words.number('job'),

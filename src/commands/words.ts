@@ -34,7 +34,7 @@ export class Words {
     const word = this.optionalWord()
     if (word === undefined) return undefined
     const digits = word.startsWith(`${what}:`) ? word.slice(what.length + 1) : word
-    if (!/^\d{1,15}$/.test(digits)) this.#refuse(`"${word.slice(0, 40)}" is not a number, and names no ${what}`)
+    if (!/^\d{1,15}$/.test(digits)) this.#refuse(`"${word.slice(0, 40)}" is not a valid ${what} number`)
     return Number(digits)
   }
 

@@ -7,7 +7,7 @@ import type { ThreadConfig } from './turn.ts'
 
 /**
  * Who a session is for: a person talks in it, an agent works for another, the narrator summarises another session. A
- * label says nothing of it. A job's begins anew at each fire. `hook` has a reserved label already, and nothing starts such
+ * label says nothing of it. A job's starts empty at each fire. `hook` has a reserved label already, and nothing starts such
  * sessions yet.
  */
 export const sessionKinds = ['person', 'agent', 'narrator', 'cron', 'hook'] as const

@@ -47,7 +47,7 @@ export interface Refusal {
     /** The caller must change the request; left out where the status says so. */
     misuse?: true
   }
-  /** What is there now, where somebody else has changed it meanwhile. */
+  /** The current version, on a conflict. */
   newest?: unknown
 }
 

@@ -24,14 +24,14 @@ const fetchBelow = 64
 /** A merged text is each follower's own, while pieces are kept once for all: many slow followers must stay cheap. */
 const maxMergedLength = 16 * 1024
 
-/** Runs of which a follower remembers whether it may hear them. */
+/** Runs of which a follower remembers whether it may receive their text. */
 const maxKnownRuns = 1000
 
 /** A subscription to events: its filter and its sender. */
 type FollowerQuery = Omit<StreamQuery, 'signal'> & { principal: Principal }
 
 /** The parts of Heddle that a follower uses. */
-type FollowedHeddle = Pick<Heddle, 'listen' | 'shownTo' | 'mayHear'>
+type FollowedHeddle = Pick<Heddle, 'listen' | 'shownTo' | 'mayStream'>
 
 /** A message to a follower. */
 export type FollowerMessage =
@@ -53,7 +53,7 @@ export class Follower {
   readonly #live: Pick<LiveTexts, 'whole'>
   readonly #principal: Principal
   readonly #run: string | undefined
-  /** Whether its text may be heard; undefined before it was asked. */
+  /** By run: whether its text may be sent; undefined before that is known. */
   readonly #shown = new Map<string, boolean>()
   #queuedCharacters = 0
   #cursor: string | null
@@ -166,7 +166,8 @@ export class Follower {
   }
 
   #pushDelta(delta: LiveDelta): void {
-    if (this.#isClosed || (this.#run !== undefined && delta.runId !== this.#run) || !this.#mayHear(delta.runId)) return
+    if (this.#isClosed || (this.#run !== undefined && delta.runId !== this.#run) || !this.#mayStream(delta.runId))
+      return
     const size = 'text' in delta ? delta.text.length : 0
     const last = this.#queue.at(-1)
     // Merge deltas that the follower has not read yet.
@@ -181,17 +182,17 @@ export class Follower {
     if (this.#queue.length > messages || this.#queuedCharacters > characters) this.#drop()
   }
 
-  /** Whether this follower may hear the run. The first time the text so far follows once that is known. */
-  #mayHear(runId: string): boolean {
+  /** Whether this follower may receive the text of a run. The first time the text so far follows once that is known. */
+  #mayStream(runId: string): boolean {
     if (isOwner(this.#principal)) return true
     const isShown = this.#shown.get(runId)
     if (isShown !== undefined) return isShown
     this.#shown.set(runId, false)
     const [oldest] = this.#shown.keys()
     if (this.#shown.size > maxKnownRuns && oldest !== undefined) this.#shown.delete(oldest)
-    void this.#heddle.mayHear(this.#principal, runId).then(
-      (mayHear) => {
-        if (!mayHear) return
+    void this.#heddle.mayStream(this.#principal, runId).then(
+      (mayStream) => {
+        if (!mayStream) return
         this.#shown.set(runId, true)
         for (const delta of this.#live.whole()) if (delta.runId === runId) this.#pushDelta(delta)
       },

@@ -114,7 +114,7 @@ async function streamEvents(c: HttpContext, context: RouteContext): Promise<Resp
   const sender = await caller(c, context)
   const { app, principal } = sender
   const { after: asked, ...rest } = parseFields(streamQuery, c.req.query())
-  // A browser that connects again repeats the address, and says beside it how far it came.
+  // A browser that reconnects repeats the URL and sends Last-Event-ID.
   const after = parseFields(streamQuery.shape.after.optional(), c.req.header('last-event-id') || asked)
   const query = { ...rest, ...(after !== undefined && { after }) }
   // Refuse an invalid cursor, and a principal who may see nothing, before the stream starts.
@@ -139,7 +139,7 @@ function idOf(c: HttpContext, { idForm }: Route): string {
   if (idForm === 'id' && !/^[0-9a-z]{3,20}$/.test(id))
     throw new UsageError(`"${id.slice(0, 40)}" is not an id`, 'write an id, or its end')
   if (idForm === 'number' && !/^\d{1,15}$/.test(id))
-    throw new UsageError(`"${id.slice(0, 40)}" is not a number`, 'the list of these things has it')
+    throw new UsageError(`"${id.slice(0, 40)}" is not a number`, 'use the number from the list')
   return id
 }
 
@@ -150,7 +150,7 @@ export function parseFields<T>(schema: z.ZodType<T>, value: unknown): T {
   const [issue] = result.error.issues
   const path = issue?.path.length ? `${issue.path.join('.')}: ` : ''
   const message = `${path}${issue?.message ?? 'not as expected'}`
-  throw new UsageError(message, `docs/guide/daemon.md and ${ownRoutes.openapi} list the routes`, 'bad_request')
+  throw new UsageError(message, `docs/guide/http.md and ${ownRoutes.openapi} list the routes`, 'bad_request')
 }
 
 function toWire(value: unknown, form: AnswerForm): unknown {

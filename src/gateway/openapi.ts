@@ -106,7 +106,7 @@ function responses(method: string, { verb, status, answer, newest }: Route): obj
   }
 }
 
-/** Somebody else was faster: the refusal tells the newest. */
+/** Version conflict: the body has the newest. */
 function stale(named: string): object {
   const schema = { allOf: [problemRef, { type: 'object', required: ['newest'] }] }
   return { description: `It is at another version than ${named} says.`, content: { 'application/json': { schema } } }

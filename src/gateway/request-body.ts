@@ -80,7 +80,7 @@ async function* piecesOf(
     const { signal } = waiting
     void clock.sleep(timeout, signal).then(() => signal.aborted || incoming.destroy(new Error('too slow')))
   }
-  // With a reason: the error that stands for none takes longer to make than all the rest.
+  // With a reason: creating the default AbortError is slow.
   const unwatch = () => waiting.abort('read')
   watch()
   try {

@@ -104,10 +104,7 @@ function tooManyOpen(): HeddleError {
 }
 
 function rightsChanged(): HeddleError {
-  return new HeddleError(
-    'rights_changed',
-    'the rights of this user have changed',
-    'ask again, with what it may see now',
-    { retry: 'later' },
-  )
+  return new HeddleError('rights_changed', 'the permissions of this user have changed', 'repeat the request', {
+    retry: 'later',
+  })
 }

@@ -43,7 +43,8 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    sees: false
 
 # model: used unless you ask for another (default: main, else the first).
-# fallbacks: tried in order when it cannot be reached. default: the agent asked.
+# fallbacks: tried in order when it cannot be reached.
+# default: the agent that answers.
 # routing: tags sends a message with an agent's tag or trigger to that agent.
 #agent:
 #  model: main
@@ -150,7 +151,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # port: 7433, or a free one near it; with this line exactly this one.
 # hosts: names under which it is reached, such as [heddle.example.org].
 # bind: only an address with tls may be reached from other machines.
-# tls: certificate and key, PEM. allowPlain: a proxy before it has TLS.
+# tls: certificate and key, PEM. allowPlain: only behind a proxy with TLS.
 #http:
 #  enabled: true
 #  bind: 127.0.0.1

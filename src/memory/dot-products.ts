@@ -11,7 +11,7 @@
  */
 const [i32, v128, none] = [0x7f, 0x7b, 0x40]
 const [get, set, tee, constant, add, subtract, isBelow, store] = [0x20, 0x21, 0x22, 0x41, 0x6a, 0x6b, 0x49, 0x36]
-const [loop, goOn, end, func] = [0x03, 0x0d, 0x0b, 0x60]
+const [loop, branchIf, end, func] = [0x03, 0x0d, 0x0b, 0x60]
 const vector = (...operation: number[]) => [0xfd, ...operation]
 const load8x8 = vector(0x01, 0, 0)
 const loadVector = vector(0x00, 0, 0)
@@ -26,9 +26,30 @@ const body = [
   ...[get, at, get, bytes, add, set, last, get, query, set, q, ...zero, set, sum],
   ...[loop, none],
   ...[get, sum, get, at, ...load8x8, get, q, ...loadVector, ...dot16x8, ...add32x4, set, sum],
-  ...[get, q, constant, 16, add, set, q, get, at, constant, 8, add, tee, at, get, last, isBelow, goOn, 0, end],
+  ...[get, q, constant, 16, add, set, q, get, at, constant, 8, add, tee, at, get, last, isBelow, branchIf, 0, end],
   ...[get, out, get, sum, ...lane(0), get, sum, ...lane(1), add, get, sum, ...lane(2), add, get, sum, ...lane(3), add],
-  ...[store, 2, 0, get, out, constant, 4, add, set, out, get, count, constant, 1, subtract, tee, count, goOn, 0, end],
+  ...[
+    store,
+    2,
+    0,
+    get,
+    out,
+    constant,
+    4,
+    add,
+    set,
+    out,
+    get,
+    count,
+    constant,
+    1,
+    subtract,
+    tee,
+    count,
+    branchIf,
+    0,
+    end,
+  ],
   end,
 ]
 

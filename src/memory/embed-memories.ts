@@ -111,7 +111,7 @@ export class EmbeddingPasses {
     if (stored && clock.now() - this.#usedAt < unusedRetention / 24) return stored
     const vectors = stored ? [] : await this.#embed(baselineSentences)
     const dimensions = stored?.dimensions ?? vectors[0]?.length ?? 0
-    const known = { name, dimensions, yardstick: stored?.yardstick ?? vectors.map(packVector) }
+    const known = { name, dimensions, baselineVectors: stored?.baselineVectors ?? vectors.map(packVector) }
     await store.write('embed', (tx) => saveEmbedder(tx, known, clock.now()))
     this.#usedAt = clock.now()
     const found = await store.read((rows) => findEmbedder(rows, name))
@@ -119,7 +119,7 @@ export class EmbeddingPasses {
     return found
   }
 
-  async #isSameModel({ dimensions, yardstick: packed }: StoredEmbedder): Promise<boolean> {
+  async #isSameModel({ dimensions, baselineVectors: packed }: StoredEmbedder): Promise<boolean> {
     const before = unpackVector(packed[0] ?? '', dimensions)
     const [now] = await this.#embed(baselineSentences.slice(0, 1))
     return before !== undefined && now?.length === dimensions && cosine(now, before) >= sameModelSimilarity

@@ -33,14 +33,14 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
         ])
       }),
     async searchMemories(question, { limit }) {
-      const matches = await semanticIndex?.of(question, embedderTimeout)
+      const matches = await semanticIndex?.search(question, embedderTimeout)
       const found = await store.read((rows) => recall(rows, question, clock.now(), limit, matches))
       const memories = found.map(({ memory, rank, words, meaning: near }) => ({
         ...memoryLine(memory, clock.now(), rank),
         words,
         ...(near !== undefined && { meaning: Number(near.toFixed(3)) }),
       }))
-      return { memories: markSecrets(memories), ...(matches?.trouble !== undefined && { wordsOnly: matches.trouble }) }
+      return { memories: markSecrets(memories), ...(matches?.reason !== undefined && { wordsOnly: matches.reason }) }
     },
     remember: async (draft) =>
       markSecrets(

@@ -1,7 +1,7 @@
 import type { CitedMemory, NarrativeLine, NarrativeView } from '../api/views/narrative.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
-import { memoryFatesOf, narrativesAfter, newestNarratives } from '../store/knowledge/narrative-chain.ts'
+import { memoryStatesOf, narrativesAfter, newestNarratives } from '../store/knowledge/narrative-chain.ts'
 import { tasksOfNarrative } from '../store/knowledge/narrative-tasks.ts'
 import { findNarrative, listNarratives, type Narrative } from '../store/knowledge/narratives.ts'
 import type { Reading } from '../store/store.ts'
@@ -49,21 +49,21 @@ export async function getNarrative(rows: Reading, id: string): Promise<Narrative
 
 /** Current states of cited memories, in the order of the citations. */
 export async function restsOn(rows: Reading, ids: readonly number[]): Promise<CitedMemory[]> {
-  const fates = await memoryFatesOf(rows, ids)
+  const states = await memoryStatesOf(rows, ids)
   const cited: CitedMemory[] = []
   for (const id of ids) {
-    const fate = fates.get(id)
-    const replacedBy = fate?.supersededBy == null ? undefined : await lastAfter(rows, fate.supersededBy)
-    const state = !fate
+    const memory = states.get(id)
+    const replacedBy = memory?.supersededBy == null ? undefined : await lastAfter(rows, memory.supersededBy)
+    const state = !memory
       ? 'gone'
-      : fate.isForgotten
+      : memory.isForgotten
         ? 'forgotten'
         : replacedBy !== undefined
           ? 'replaced'
-          : fate.isArchived
+          : memory.isArchived
             ? 'archived'
             : 'counts'
-    cited.push({ id, content: fate?.content ?? '', state, ...(replacedBy !== undefined && { replacedBy }) })
+    cited.push({ id, content: memory?.content ?? '', state, ...(replacedBy !== undefined && { replacedBy }) })
   }
   return cited
 }
@@ -72,7 +72,7 @@ export async function restsOn(rows: Reading, ids: readonly number[]): Promise<Ci
 async function lastAfter(rows: Reading, id: number): Promise<number> {
   let last = id
   for (let followed = 0; followed < maxReplaced; followed++) {
-    const next = (await memoryFatesOf(rows, [last])).get(last)?.supersededBy
+    const next = (await memoryStatesOf(rows, [last])).get(last)?.supersededBy
     if (next == null) break
     last = next
   }

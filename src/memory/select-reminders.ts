@@ -16,15 +16,15 @@ const maxNewer = 2
  * left out for an older one: if they contradict each other, what was said last stands first.
  */
 export function selectReminders(recalled: readonly RecalledMemory[]): RecalledMemory[] {
-  const fitting = aboutTheSame(recalled)
+  const fitting = dropWeakMatches(recalled)
   const best = groupsOf(fitting, isAlike).flatMap(newestOfEquals).sort(byRank).slice(0, maxShown)
   const newer = newerOnSubject(recalled, best)
   const shown = [...best.slice(0, maxShown - newer.length), ...newer]
   return groupsOf(shown, (a, b) => isAlike(a, b) || isOnSubject(a, b)).flatMap((group) => group.sort(byAge))
 }
 
-/** Matches that are neither chance nor about something else than the best one. */
-export function aboutTheSame<T extends { relevance: number }>(matches: readonly T[]): T[] {
+/** Drops matches that may be chance, or are about something else than the best one. */
+export function dropWeakMatches<T extends { relevance: number }>(matches: readonly T[]): T[] {
   const best = bestRelevance(matches)
   const least = Math.max(minRelevance, best * minShareOfBest)
   return matches.filter(({ relevance }) => relevance >= least)

@@ -20,7 +20,7 @@ const maxPending = 64
 export interface SemanticMatches {
   near: readonly NearMemory[]
   /** Why only words were searched. */
-  trouble?: string
+  reason?: string
   /** Removes a memory that is no longer active from the index. */
   drop(id: number): void
 }
@@ -28,7 +28,7 @@ export interface SemanticMatches {
 /** Semantic search over memories, if an embedder is configured. */
 export interface SemanticIndex {
   /** Semantic matches of a query. Never rejects and never takes longer than the timeout: without an answer only words count. */
-  of(question: string, timeout?: Millis): Promise<SemanticMatches>
+  search(query: string, timeout?: Millis): Promise<SemanticMatches>
   /** Loads the stored vectors ahead of the first query. */
   warmUp(): Promise<void>
   /** Aborts requests to the embedder. */
@@ -48,18 +48,18 @@ export function createSemanticIndex(
   let isReported = false
 
   return {
-    async of(question, timeout = defaultTimeout) {
-      const query = question.slice(0, maxQueryLength).trim()
+    async search(text, timeout = defaultTimeout) {
+      const query = text.slice(0, maxQueryLength).trim()
       if (query === '') return { near: [], drop }
       const done = new AbortController()
       const late = clock.sleep(timeout, done.signal).then(() => (pending > 0 ? tooSlow() : stillReading()))
       try {
         const near = await Promise.race([findNear(query), late])
-        if (near instanceof HeddleError) return await wordsAlone(near)
+        if (near instanceof HeddleError) return await wordsOnly(near)
         isReported = false
         return { near, drop }
       } catch (error) {
-        return await wordsAlone(error)
+        return await wordsOnly(error)
       } finally {
         done.abort()
       }
@@ -105,8 +105,8 @@ export function createSemanticIndex(
   }
 
   /** Result without semantic matches; records one event per outage. */
-  async function wordsAlone(error: unknown): Promise<SemanticMatches> {
-    if (closed.signal.aborted) return { near: [], trouble: 'heddle is closing', drop }
+  async function wordsOnly(error: unknown): Promise<SemanticMatches> {
+    if (closed.signal.aborted) return { near: [], reason: 'heddle is closing', drop }
     const { code, message, remedy } = error instanceof HeddleError ? error : unexpected(error)
     if (code !== 'embedder_down' && code !== 'vectors_unread') cooldownUntil = clock.monotonic() + cooldown
     if (!isReported) {
@@ -116,7 +116,7 @@ export function createSemanticIndex(
       // A failed event must not fail the search.
       await store.write('owner', (tx) => recordEvent(tx, { at: clock.now(), ...event })).catch(() => undefined)
     }
-    return { near: [], trouble: message, drop }
+    return { near: [], reason: message, drop }
   }
 }
 

@@ -83,7 +83,7 @@ export class VectorCache {
         best.offer(id, near)
       }
     }
-    const baseline = baselineSimilarity(question, loaded.yardstick)
+    const baseline = baselineSimilarity(question, loaded.baselineVectors)
     const chance = chanceSimilarity(stats)
     return best.sorted.flatMap(({ id, near }) => {
       const relevance = relevanceOf(near, baseline)
@@ -125,7 +125,7 @@ export class VectorCache {
 class VectorSlots {
   readonly embedderId: number
   readonly dimensions: number
-  readonly yardstick: Int8Array[]
+  readonly baselineVectors: Int8Array[]
   readonly slice: number
   readonly scan: VectorScan
   /** Memory of each slot; undefined for a free one. */
@@ -138,10 +138,10 @@ class VectorSlots {
   /** `seq` of the last vector read. */
   seq = 0
 
-  constructor(embedder: { id: number; dimensions: number; yardstick: string[] }, max: number, oldest: number) {
+  constructor(embedder: { id: number; dimensions: number; baselineVectors: string[] }, max: number, oldest: number) {
     this.embedderId = embedder.id
     this.dimensions = embedder.dimensions
-    this.yardstick = embedder.yardstick.flatMap((text) => unpackVector(text, embedder.dimensions) ?? [])
+    this.baselineVectors = embedder.baselineVectors.flatMap((text) => unpackVector(text, embedder.dimensions) ?? [])
     this.slice = Math.max(1, Math.floor(sliceBytes / embedder.dimensions))
     this.scan = new VectorScan(embedder.dimensions, this.slice)
     this.#max = max

@@ -13,7 +13,7 @@ export class ConstraintViolated extends HeddleError {
 
 /** Violation of the rules of `Store.write`: always a bug in the caller. */
 export class TransactionMisuse extends Error {
-  override readonly name = 'BodyMisbehaved'
+  override readonly name = 'TransactionMisuse'
 }
 
 /** True when the whole transaction should be retried (serialization failure or deadlock). */

@@ -36,7 +36,7 @@ export const webFetch: Tool<z.output<ReturnType<typeof input>>> = defineTool(inp
   },
 })
 
-async function renderPage(fetched: FetchResult, most: number): Promise<string> {
+async function renderPage(fetched: FetchResult, max: number): Promise<string> {
   // Loaded on demand: most commands never parse a page.
   const { mediaType, pageText } = await import('./fetch/page-text.ts')
   const { url, status, contentType, body, isCut } = fetched
@@ -49,16 +49,16 @@ async function renderPage(fetched: FetchResult, most: number): Promise<string> {
     return `${heading}\n[binary${look}: it cannot be shown as text]`
   }
   const notes = page.notes.map((note) => `[${note}]`)
-  const shown = page.text.trim() === '' ? '[there is no text in it]' : cutAt(page.text, most, page.isCut)
+  const shown = page.text.trim() === '' ? '[there is no text in it]' : cutAt(page.text, max, page.isCut)
   return [heading, ...notes, shown].join('\n')
 }
 
 /** Cuts a text at a character boundary and notes how much is missing. */
-function cutAt(text: string, most: number, hasMore: boolean): string {
+function cutAt(text: string, max: number, hasMore: boolean): string {
   const bytes = Buffer.from(text)
   const over = hasMore ? 'over ' : ''
-  if (bytes.length <= most) return hasMore ? `${text}\n… [cut: more than is read of a page]` : text
-  const shown = new TextDecoder().decode(bytes.subarray(0, most), { stream: true })
+  if (bytes.length <= max) return hasMore ? `${text}\n… [cut: more than is read of a page]` : text
+  const shown = new TextDecoder().decode(bytes.subarray(0, max), { stream: true })
   return `${shown}\n… [cut: ${over}${groupDigits(bytes.length - Buffer.byteLength(shown))} more bytes]`
 }
 

@@ -94,7 +94,11 @@ test('a time zone alone changes jobs whose times or active hours are in one, and
     'its time is a moment, the same everywhere',
     'name the time again as well: --at',
   ])
-  expect(await refusal(5)).toEqual([2, 'it waits for an event, in every time zone', 'name a time as well: --every'])
+  expect(await refusal(5)).toEqual([
+    2,
+    'a time zone has no effect: this job waits for an event',
+    'name a time as well: --every',
+  ])
   expect(await heddle().json('cron')).toEqual({ jobs: before })
 })
 

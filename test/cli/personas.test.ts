@@ -33,7 +33,7 @@ describe('heddle personas set', () => {
   test.each([
     [['--sandbox', 'network=true'], 'tools.exec.network in heddle.yaml turns it on'],
     [['--sandbox', 'colour=red'], '--sandbox network=false'],
-    [['--credentials', 'DEPLOY'], 'tools.exec.credentials in heddle.yaml says which there are'],
+    [['--credentials', 'DEPLOY'], 'unknown credential "DEPLOY": tools.exec.credentials in heddle.yaml lists none'],
     [['--think', 'hard'], 'use one of off, low, medium, high'],
     [['--temperature', '9'], 'a number from 0 to 2'],
     [['--max-tokens', '0'], 'is not a number of tokens'],

@@ -91,7 +91,7 @@ test.each(['/quit', '/stop', '!wait'])('%s is for whoever shows the gate, never 
 })
 
 test('the page shows what it may cost, all of the plan, and the keys, as in the first five minutes', () => {
-  expect(planQuestionPage(screen, question, proposed, { most: 3 })).toEqual([
+  expect(planQuestionPage(screen, question, proposed, { maxAgents: 3 })).toEqual([
     '  costs    at least 41k tokens to read',
     'Plan 1 · survey the shop · 5 tasks, at most 3 at a time',
     '┌ 1  summarise src/api   @researcher',
@@ -102,7 +102,7 @@ test('the page shows what it may cost, all of the plan, and the keys, as in the 
     '[Enter] run   e edit   v briefs   n no   or type what to change',
   ])
   const strange = { ...question, trusted: false, sources: ['https://example.com/\u001b[2J'] }
-  expect(planQuestionPage(screen, strange, proposed, { most: 3 }).join('\n')).toContain(
+  expect(planQuestionPage(screen, strange, proposed, { maxAgents: 3 }).join('\n')).toContain(
     'it has read https://example.com/\\u{1b}',
   )
 })
@@ -117,7 +117,7 @@ test('only a question about a plan that it names is one', () => {
 test('a title that the drawing has no room for is told whole, behind a gutter', () => {
   const long = `read ${'every file of the shop and '.repeat(8)}stop`
   const sly = plan([task(1, { title: long, skill: 'researcher' })], { status: 'proposed' })
-  const page = planQuestionPage(screen, question, sly, { most: 3 })
+  const page = planQuestionPage(screen, question, sly, { maxAgents: 3 })
   const told = page.filter((line) => /^ {2}[│┆] /.test(line)).map((line) => line.slice(4))
   expect(told.join('').replace(/\s+/g, ' ')).toContain(long.slice(-80).replace(/\s+/g, ' ').slice(-20))
   expect(page.every((line) => line.length <= 80)).toBe(true)
@@ -128,7 +128,7 @@ test('a plan that is longer than the screen is not started before its end was sh
     Array.from({ length: 60 }, (_, at) => task(at + 1, { title: `step ${at + 1}`, skill: 'researcher' })),
     { status: 'proposed' },
   )
-  const { gate, printed } = newGate(many, planQuestionPage(screen, question, many, { most: 3 }))
+  const { gate, printed } = newGate(many, planQuestionPage(screen, question, many, { maxAgents: 3 }))
   const begin = gate.begin()
   expect([begin.includes('step 60'), gate.prompt]).toEqual([false, 'plan:1 v/n> '])
   expect(await gate.take('')).toBe('open')

@@ -7,7 +7,7 @@ import { plan, survey, task } from './plan-views.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
 const spent = (costUsd: number) => ({ inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd })
-const facts = { most: 3, spent: spent(0) }
+const facts = { maxAgents: 3, spent: spent(0) }
 
 test('a plan under way is drawn as in the first five minutes', () => {
   expect(drawPlan(survey, screen, facts)).toEqual([

@@ -107,7 +107,7 @@ function newPlan(views: PlanView[], kinds: EventKind[]) {
   const watch = async (size: Screen, signal = new AbortController().signal) => {
     const { output, said } = newOutput()
     const app = async () => ({}) as Client
-    const ended = await watchPlan({ app, clock, screen: size, signal, output, most: 3 }, door, 1)
+    const ended = await watchPlan({ app, clock, screen: size, signal, output, maxAgents: 3 }, door, 1)
     return { ended, said }
   }
   return { watch, looks }
@@ -182,7 +182,7 @@ test.each([true, false])('a daemon that goes is told of, and the plan is followe
     signal,
     output,
   }
-  expect((await watchPlan({ ...around, most: 3 }, door, 1)).status).toBe('completed')
+  expect((await watchPlan({ ...around, maxAgents: 3 }, door, 1)).status).toBe('completed')
   expect(shown(said.all)).toContain(
     'lost connection to the daemon; nothing is lost, but nothing is running    heddle up',
   )

@@ -55,7 +55,7 @@ describe('heddle agents export and apply', () => {
     for (const more of [[], ['--expect', '1']]) {
       const stale = await heddle.run('agents', 'apply', 'agents.json', ...more)
       expect(stale.code).toBe(1)
-      expect(stale.err).toContain('you changed version 1, and it is at version 2 now, by owner')
+      expect(stale.err).toContain('you have version 1, and it is at version 2 now, by owner')
     }
     expect(await agentIds()).toEqual([...shipped, '@poet'])
   })
@@ -232,7 +232,7 @@ describe('heddle profiles', () => {
       contextWindow: 9000,
     })
     const stale = await heddle.run('profiles', 'set', 'profile:writer:v1', '--file', 'writer.json')
-    expect(stale).toMatchObject({ code: 1, err: expect.stringContaining('was changed in the meantime') })
+    expect(stale).toMatchObject({ code: 1, err: expect.stringContaining('has changed since you read it') })
   })
 
   test('a profile that an agent has is not removed', async () => {

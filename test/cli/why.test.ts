@@ -169,7 +169,7 @@ describe('the page', () => {
       '  you said     turn:cccccc         "go"',
       '',
       'consequences',
-      '  came to  result:4  "fine"',
+      '  produced  result:4  "fine"',
       '    … and 3 more, not shown here',
       '  … and 1 more, not shown here',
     ])

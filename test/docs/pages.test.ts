@@ -44,6 +44,12 @@ describe('ARCHITECTURE.md', () => {
   })
 })
 
+test('the list of decisions names each of them once', () => {
+  const records = filesIn('docs/decisions/0*.md').map((path) => path.replace('docs/decisions/', ''))
+  const listed = [...read('docs/decisions/README.md').matchAll(/\]\((\d{4}-[^)]+)\)/g)].map(([, path = '']) => path)
+  expect(listed.toSorted()).toEqual(records.toSorted())
+})
+
 test('GLOSSARY.md has at most forty rows, each with a word and what it means', () => {
   const rows = read('GLOSSARY.md')
     .split('\n')

@@ -356,7 +356,9 @@ describe.each(databases)('jobs on %s', (database) => {
     )
     await clock.advance(minute)
     await due()
-    expect(await fires(made.id)).toMatchObject([{ outcome: 'skipped', reason: 'user:mia may have no jobs any more' }])
+    expect(await fires(made.id)).toMatchObject([
+      { outcome: 'skipped', reason: 'user:mia is no longer allowed to have jobs' },
+    ])
     expect(await job(made.id)).toMatchObject({ isEnabled: false, nextAt: null, failures: 1 })
   })
 

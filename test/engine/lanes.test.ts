@@ -32,7 +32,7 @@ describe.each(databases)('lanes on %s', (database) => {
     const { limits } = engine
     const together = await runtime.store.write('claim', async (tx) => {
       const { running = [] } = (await viewOfClaimant(tx, owner.id)) ?? {}
-      return nextRuns(tx, { limits, running, most: count })
+      return nextRuns(tx, { limits, running, max: count })
     })
     const claimed = []
     for (let n = 0; n < count; n++) claimed.push((await claimNext(engine, { ownerId: owner.id }))?.run)

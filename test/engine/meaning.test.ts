@@ -60,7 +60,7 @@ describe.each(databases)('an agent with an embedder on %s', (database) => {
     await office.ask('somewhere everything rests nearby')
     await office.ask('how are you today')
     expect([noteOf(0), noteOf(1)].join()).not.toContain('[id:')
-    const { near = [] } = (await office.engine.semanticIndex?.of('somewhere everything rests nearby')) ?? {}
+    const { near = [] } = (await office.engine.semanticIndex?.search('somewhere everything rests nearby')) ?? {}
     expect([near.length, near.filter(({ isChance }) => !isChance)]).toEqual([50, []])
   })
 

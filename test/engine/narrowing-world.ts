@@ -234,7 +234,7 @@ export class World {
         if (value.contextWindow) expect(actor.model.window).toBeLessThanOrEqual(value.contextWindow)
       }
     }
-    if (actor.role.kind === 'worker' && run.ceiling.skills)
+    if (actor.role.kind === 'agent' && run.ceiling.skills)
       expectWithin(
         actor.role.agent.skills.map(({ name }) => name),
         run.ceiling.skills,

@@ -50,7 +50,7 @@ describe.each(databases)('on %s', (database) => {
     expect(edits.find(({ status }) => status === 'rejected')).toMatchObject({
       reason: {
         code: 'changed_meanwhile',
-        message: `the registry was changed in the meantime: you changed version 1, and it is at version 2 now, by ${updatedBy}`,
+        message: `the registry has changed since you read it: you have version 1, and it is at version 2 now, by ${updatedBy}`,
       },
     })
     const other = updatedBy === 'user:mia' ? 'user:pia' : 'user:mia'

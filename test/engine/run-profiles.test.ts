@@ -43,7 +43,7 @@ describe.each(databases)('profiles of runs on %s', (database) => {
     await unregister(desk.office.engine, '@poet', profileId)
     const third = await desk.claim()
     expect(third.run).toMatchObject({ profile: { version: 1 }, ceiling: { models: ['small', 'rehearsal'] } })
-    expect(third.actor.role).toMatchObject({ kind: 'worker' })
+    expect(third.actor.role).toMatchObject({ kind: 'agent' })
   })
 
   test('the profile’s window is where a conversation is summarised, and how long a reply may be', async () => {

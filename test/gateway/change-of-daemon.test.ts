@@ -41,7 +41,7 @@ test('a stream over TCP that changes from daemon to daemon while events happen h
       health: { pid: process.pid, version: '0', since: '2026-01-01T00:00:00.000Z' },
       clock: systemClock,
       onError: () => undefined,
-      web: { ...webSettings, port, isPortFree: false },
+      web: { ...webSettings, port, allowOtherPort: false },
     })
   const heard: string[] = []
   let isOver = false

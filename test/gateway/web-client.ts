@@ -7,7 +7,7 @@ import type { OwnerApp } from '../setup/owner-app.ts'
 export const webSettings: WebSettings = {
   bind: '127.0.0.1',
   port: 0,
-  isPortFree: true,
+  allowOtherPort: true,
   hosts: [],
   allowPlain: false,
   requestsPerSecond: 10_000,

@@ -270,7 +270,7 @@ describe('listening', () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     const { port } = other.address() as { port: number }
-    await expect(newGateway([], { web: { ...webSettings, port, isPortFree: false } })).rejects.toMatchObject({
+    await expect(newGateway([], { web: { ...webSettings, port, allowOtherPort: false } })).rejects.toMatchObject({
       code: 'port_taken',
     })
     const free = await newGateway([], { web: { ...webSettings, port } })

@@ -154,12 +154,12 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     }
     const meaning = createSemanticIndex(slow, { store: runtime.store, clock })
     onTestFinished(() => meaning.close())
-    const meant = meaning.of(paraphrase)
+    const meant = meaning.search(paraphrase)
     await answering.reached
     await clock.advance(1000)
-    expect(await meant).toMatchObject({ near: [], trouble: expect.stringContaining('did not answer in time') })
+    expect(await meant).toMatchObject({ near: [], reason: expect.stringContaining('did not answer in time') })
     answering.open()
-    expect(await meaning.of(paraphrase)).toMatchObject({ near: [{ id: 1 }] })
+    expect(await meaning.search(paraphrase)).toMatchObject({ near: [{ id: 1 }] })
   })
 
   test('closing ends what is being asked', async () => {
@@ -167,10 +167,10 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     await embedAll()
     faults = () => ({ silent: true })
     const meaning = createSemanticIndex(embedder, runtime)
-    const meant = meaning.of(paraphrase)
+    const meant = meaning.search(paraphrase)
     await provider.until((line) => line.kind === 'received' && line.lastUserText === paraphrase)
     meaning.close()
-    expect(await meant).toMatchObject({ near: [], trouble: 'heddle is closing' })
+    expect(await meant).toMatchObject({ near: [], reason: 'heddle is closing' })
     await provider.until(({ kind }) => kind === 'lost')
   })
 

@@ -79,7 +79,7 @@ export function coordinatorPrompt(agents: readonly Agent[] = ourAgents): string 
 export function workerPrompt(agent: Agent, agents: readonly Agent[] = ourAgents): string {
   return systemPrompt({
     ...common,
-    role: { kind: 'worker', agent: { ...agent, skills: [] } },
+    role: { kind: 'agent', agent: { ...agent, skills: [] } },
     isChild: true,
     tools: agent.tools,
     agents: listAgents([], agents),

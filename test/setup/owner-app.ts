@@ -23,7 +23,7 @@ export function heddleOf(app: App, process: Partial<Heddle> = {}): Heddle {
     isReady: async () => true,
     listen: () => () => undefined,
     shownTo: async (_, events) => [...events],
-    mayHear: async () => true,
+    mayStream: async () => true,
     close: async () => undefined,
     ...process,
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { whyNotPublic } from '../../src/tools/fetch/addresses.ts'
+import { nonPublicReason } from '../../src/tools/fetch/addresses.ts'
 import { resolveTarget, webUrl } from '../../src/tools/fetch/fetch-target.ts'
 import { get, noLookup, refusal, type Site, startSite } from './fetch-site.ts'
 
@@ -213,7 +213,7 @@ describe('every spelling of an IPv4 address', () => {
           `64:ff9b:1::${hex(number)}`,
           `2a00::5efe:${hex(number)}`,
         ])
-          expect(whyNotPublic(form), form).toBeDefined()
+          expect(nonPublicReason(form), form).toBeDefined()
       }),
     )
   })
@@ -224,7 +224,7 @@ describe('every spelling of an IPv4 address', () => {
     '2620:fe::fe',
     '8.8.8.8',
     '2001:4860::8888',
-  ])('%s is public', (address) => expect(whyNotPublic(address)).toBeUndefined())
+  ])('%s is public', (address) => expect(nonPublicReason(address)).toBeUndefined())
 })
 
 interface Spelling {

@@ -17,7 +17,7 @@ export const canary = 'CANARY-e5b1'
 export const changeFreely: ChangeFile = (handle, make) =>
   handle.replaceFile(async (place) => {
     const bytes = make(place)
-    return { fate: { bytes }, answer: { path: pathOf(place), sha256: hashOf(bytes) } }
+    return { state: { bytes }, answer: { path: pathOf(place), sha256: hashOf(bytes) } }
   })
 
 /** A session's folder with files, a neighbour that no tool may reach, and the tools as a model calls them. */

@@ -51,7 +51,7 @@ function useGit(): void {
 function writeByTool(path: string): Promise<unknown> {
   const protect = { ...nothingProtected, userGit: userGitOf({}, home) }
   return pathHandle({ folder: folder.path, path, protect }).replaceFile(async () => ({
-    fate: { bytes: Buffer.from('evil') },
+    state: { bytes: Buffer.from('evil') },
     answer: undefined,
   }))
 }

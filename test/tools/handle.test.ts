@@ -103,7 +103,7 @@ describe.each([
   test('tells what leads out, and not whether anything is there', async () => {
     addLinksOut(folder)
     for (const path of ['link-file', 'link-dir', 'link-dangling', 'sub/link-up', '..', '/etc/passwd', '/no/such/thing'])
-      expect(await at(path).look()).toEqual({ kind: 'outside' })
+      expect(await at(path).stat()).toEqual({ kind: 'outside' })
     expect(await failure(content(at('link-dangling')))).toEqual(
       await failure(content(at('link-file')), 'link-file', 'link-dangling'),
     )
@@ -112,13 +112,13 @@ describe.each([
   test('tells what there is', async () => {
     symlinkSync('sub', join(folder.path, 'to-dir'))
     const path = (name: string) => join(folder.path, name)
-    expect(await at('a.txt').look()).toEqual({
+    expect(await at('a.txt').stat()).toEqual({
       ...{ kind: 'file', path: path('a.txt'), names: ['a.txt'], bytes: 7, links: 1 },
       changedAt: statSync(path('a.txt')).ctimeMs,
     })
-    expect(await at('to-dir').look()).toMatchObject({ kind: 'directory', path: path('sub'), names: ['sub'] })
-    expect(await at('.').look()).toMatchObject({ kind: 'directory', path: folder.path, names: [] })
-    expect(await at('none').look()).toEqual({ kind: 'missing' })
+    expect(await at('to-dir').stat()).toMatchObject({ kind: 'directory', path: path('sub'), names: ['sub'] })
+    expect(await at('.').stat()).toMatchObject({ kind: 'directory', path: folder.path, names: [] })
+    expect(await at('none').stat()).toEqual({ kind: 'missing' })
   })
 
   test('lists a directory and opens what is in it', async () => {
@@ -218,7 +218,7 @@ describe.each([
     const before = openDescriptors()
     for (const path of ['a.txt', 'sub', 'pipe', 'a.tx', 'link-file', 'link-dir/x', 'a.txt/b', 'sub/link-up', '..']) {
       await at(path)
-        .look()
+        .stat()
         .catch(() => undefined)
       await content(at(path)).catch(() => undefined)
       await at(path)
@@ -226,7 +226,7 @@ describe.each([
         .catch(() => undefined)
       await at(path)
         .openDirectory(async (directory) => {
-          for await (const { name } of directory.entries()) await directory.at(name).look()
+          for await (const { name } of directory.entries()) await directory.at(name).stat()
         })
         .catch(() => undefined)
     }
@@ -240,7 +240,7 @@ describe.each([
     expect(await content(pathHandle({ folder: other, path: join(other, 'a.txt') }, disk))).toBe('inside\n')
     expect(await content(pathHandle({ folder: other, path: join(folder.path, 'a.txt') }, disk))).toBe('inside\n')
     const gone = pathHandle({ folder: join(folder.outside, 'gone'), path: '.' }, disk)
-    expect((await failure(gone.look()))[0]).toBe('folder_missing')
+    expect((await failure(gone.stat()))[0]).toBe('folder_missing')
   })
 })
 

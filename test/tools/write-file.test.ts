@@ -200,7 +200,7 @@ describe.each([
   ['a system without descriptors', { ...asyncDisk, descriptors: '/nowhere' }],
 ])('a place on %s', (_, disk: Disk) => {
   const handle = (path: string, through = disk) => pathHandle({ folder: folder.path, path }, through)
-  const become = (text: string) => async () => ({ fate: { bytes: Buffer.from(text) }, answer: undefined })
+  const become = (text: string) => async () => ({ state: { bytes: Buffer.from(text) }, answer: undefined })
 
   test('looks for what was left beside a file once a minute, and not at each write', async () => {
     let looks = 0
@@ -214,11 +214,11 @@ describe.each([
   })
 
   test('shows what is there, and becomes what is decided', async () => {
-    const seen = await handle('sub/b.txt').replaceFile(async (place) => ({ fate: 'removed' as const, answer: place }))
+    const seen = await handle('sub/b.txt').replaceFile(async (place) => ({ state: 'removed' as const, answer: place }))
     expect(seen).toMatchObject({ folder: folder.path, names: ['sub', 'b.txt'], before: { mode: expect.any(Number) } })
     expect(seen.before?.bytes.toString()).toBe('below\n')
     expect(existsSync(at('sub/b.txt'))).toBe(false)
-    const none = await handle('x/y').replaceFile(async (place) => ({ fate: 'kept' as const, answer: place }))
+    const none = await handle('x/y').replaceFile(async (place) => ({ state: 'kept' as const, answer: place }))
     expect([none.names, none.before, existsSync(at('x'))]).toEqual([['x', 'y'], undefined, false])
     await handle('x/y').replaceFile(become('made'))
     expect(content('x/y')).toBe('made')
@@ -234,7 +234,7 @@ describe.each([
       folder.write({ 'a.txt': 'inside\n' })
       const deciding = handle('a.txt').replaceFile(async () => {
         change()
-        return { fate: { bytes: Buffer.from('ours') }, answer: undefined }
+        return { state: { bytes: Buffer.from('ours') }, answer: undefined }
       })
       await expect(deciding).rejects.toMatchObject({ code: 'changed', retry: 'later' })
       expect(content('a.txt')).not.toBe('ours')
@@ -249,7 +249,7 @@ describe.each([
       folder.write({ 'sub/b.txt': 'below\n' })
       const deciding = handle('sub/b.txt').replaceFile(async () => {
         execFileSync('sh', ['-c', swap], { cwd: folder.path })
-        return { fate: { bytes: Buffer.from('ours') }, answer: undefined }
+        return { state: { bytes: Buffer.from('ours') }, answer: undefined }
       })
       await expect(deciding).rejects.toMatchObject({ code: 'changed' })
       expect(spawnSync('grep', ['-rl', 'ours', '..'], { cwd: folder.path, encoding: 'utf8' }).stdout).toBe('')
@@ -289,7 +289,7 @@ test('a write goes through a thread only for what lies in its folder, some twent
   const protect = { ...nothingProtected, userGit: userGitOf({}, folder.outside) }
   const write = () =>
     pathHandle({ folder: folder.path, path: 'a.txt', protect }, disk).replaceFile(async () => {
-      return { fate: { bytes: Buffer.from('new') }, answer: undefined }
+      return { state: { bytes: Buffer.from('new') }, answer: undefined }
     })
   await write()
   waits = 0

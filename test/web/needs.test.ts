@@ -51,7 +51,7 @@ describe('what needs you', () => {
     await form.getByRole('button', { name: 'Edit…' }).click()
     await form.getByLabel('Agent').fill('writer')
     await heddle.post('/v1/tasks/1', { action: 'edit', skill: 'researcher' })
-    await form.getByText('Somebody changed this task while you wrote').waitFor()
+    await form.getByText('This task was changed while you wrote').waitFor()
     expect(await form.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
     await form.getByRole('button', { name: 'Keep mine' }).click()
     // Another change that comes between the click and the answer is not overwritten either.
@@ -60,8 +60,8 @@ describe('what needs you', () => {
       await route.continue()
     })
     await form.getByRole('button', { name: 'Save' }).click()
-    await form.getByText('task:1 was changed in the meantime').waitFor()
-    await form.getByText('Somebody changed this task while you wrote').waitFor()
+    await form.getByText('task:1 has changed since you read it').waitFor()
+    await form.getByText('This task was changed while you wrote').waitFor()
     expect(JSON.parse(await heddle.heddle('show', 'task:1', '--json'))).toMatchObject({ skill: 'tester' })
     await form.close()
     // Two changes came: a page that was told of them one after the other shows each before it can be answered.

@@ -43,8 +43,8 @@ describe('the other pages', () => {
   test('a line of a file leads back to what a person said', async () => {
     const page = await heddle.open('/why/NOTES.md:1')
     await page.getByText('you said').waitFor()
-    await page.getByRole('link', { name: 'What came of it?' }).click()
-    await page.getByRole('heading', { name: /What came of/ }).waitFor()
+    await page.getByRole('link', { name: 'Consequences' }).click()
+    await page.getByRole('heading', { name: /Consequences of/ }).waitFor()
     await page.close()
   })
 

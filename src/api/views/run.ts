@@ -164,9 +164,9 @@ export interface WorkInProgress {
   /** Number of those runs' calls that ended more than once. */
   doubledCalls: number
   /** Resolves when the pending narratives of a folder are written, or on abort. */
-  narrated(folder: string, signal: AbortSignal): Promise<void>
+  whenNarrated(folder: string, signal: AbortSignal): Promise<void>
   /** Cancels pending narratives that took too long. */
-  giveUpNarrating(folder: string): Promise<void>
+  cancelNarration(folder: string): Promise<void>
   /** Releases current runs and resolves when nothing runs here any more. */
   stop(): Promise<void>
 }

@@ -27,7 +27,7 @@ export async function askAboutPlan(
     const question = (await client.approvals()).find(({ id }) => id === target.approval)
     if (!question) return 'answered'
     const plan = await client.plan(`plan:${target.plan}`)
-    const page = planQuestionPage(here.screen, question, plan, { most: agents.maxConcurrent })
+    const page = planQuestionPage(here.screen, question, plan, { maxAgents: agents.maxConcurrent })
     const gate = new PlanGate(plan, context, page)
     here.tell(gate.begin())
     for (let result: GateResult | undefined = 'open'; result !== 'changed'; ) {

@@ -34,9 +34,9 @@ export class ForeignText {
   }
 
   /** The next rows. */
-  rows(most: number): string[] {
+  rows(max: number): string[] {
     const rows: string[] = []
-    while (rows.length < most && !this.isSeen) rows.push(this.#row())
+    while (rows.length < max && !this.isSeen) rows.push(this.#row())
     return rows
   }
 

@@ -18,9 +18,9 @@ export function planQuestionPage(
   screen: Screen,
   approval: ApprovalView,
   plan: PlanView,
-  { most }: { most: number },
+  { maxAgents }: { maxAgents: number },
 ): string[] {
-  const drawn = drawPlan({ ...plan, status: 'proposed' }, { ...screen, rows: Number.POSITIVE_INFINITY }, { most })
+  const drawn = drawPlan({ ...plan, status: 'proposed' }, { ...screen, rows: Number.POSITIVE_INFINITY }, { maxAgents })
   const all = drawn.join('\n')
   // Titles that the drawing cuts are listed in full below it.
   const cut = plan.tasks.filter(({ title }) => !all.includes(printable(title)))

@@ -11,10 +11,10 @@ import { ForeignText } from './foreign-text.ts'
 
 const nameWidth = 9
 
-/** A question for command output: the facts, and the first `most` rows of the text. */
-export function questionPage(screen: Screen, approval: ApprovalView, { most }: { most: number }): string {
+/** A question for command output: the facts, and the first `max` rows of the text. */
+export function questionPage(screen: Screen, approval: ApprovalView, { max }: { max: number }): string {
   const text = new ForeignText(screen, approval.change)
-  const shown = text.rows(most)
+  const shown = text.rows(max)
   const left = text.isSeen
     ? []
     : [paint(screen, 'dim', `  … ${countLines(text.linesLeft)} more: heddle show approval:${approval.id}`)]
@@ -23,7 +23,7 @@ export function questionPage(screen: Screen, approval: ApprovalView, { most }: {
 
 /** Everything about a question, with the answer or the commands that answer it. */
 export function wholeQuestion(screen: Screen, approval: ApprovalView): string {
-  const page = questionPage(screen, approval, { most: Number.POSITIVE_INFINITY })
+  const page = questionPage(screen, approval, { max: Number.POSITIVE_INFINITY })
   return approval.answer === undefined
     ? [
         page,
@@ -49,14 +49,14 @@ export function approveLine({ id, hash }: Pick<ApprovalView, 'id' | 'hash'>): st
 interface FactsShown {
   task?: TaskLine | undefined
   /** Max rows per fact: a long one must not push the others off the screen. */
-  most?: number
+  max?: number
 }
 
 /** The runtime's own facts about a call, before any untrusted text: agent, tool, limits, place, and reason. */
 export function questionFacts(
   screen: Screen,
   approval: ApprovalView,
-  { task, most = Number.POSITIVE_INFINITY }: FactsShown = {},
+  { task, max = Number.POSITIVE_INFINITY }: FactsShown = {},
 ): string[] {
   const { id, agent, tool, runId, request, reason, facts, trusted, folder } = approval
   const room = Math.max(40, screen.columns - 2 - nameWidth)
@@ -76,19 +76,19 @@ export function questionFacts(
   const wants = `@${escapeLine(agent)} ${tool === budgetTool ? 'needs' : 'wants'} ${wanted}`
   return [
     `${paint(screen, 'yellow', `approval:${id}`)}  ${wants}`,
-    ...known.flatMap((fact) => shortened(screen, fact, { most, id })),
+    ...known.flatMap((fact) => shortened(screen, fact, { max, id })),
   ]
 }
 
-/** A fact in at most `most` rows; the last one says how much is missing, and which command shows it. */
-function shortened(screen: Screen, fact: Fact, { most, id }: { most: number; id: number }): string[] {
+/** A fact in at most `max` rows; the last one says how much is missing, and which command shows it. */
+function shortened(screen: Screen, fact: Fact, { max, id }: { max: number; id: number }): string[] {
   const rows = factLines(screen, fact)
-  if (rows.length <= most) return rows
+  if (rows.length <= max) return rows
   const hang = ' '.repeat(2 + nameWidth)
-  const cutOff = factLines({ ...screen, color: false }, fact).slice(most - 1)
+  const cutOff = factLines({ ...screen, color: false }, fact).slice(max - 1)
   const characters = cutOff.reduce((sum, row) => sum + [...row.slice(hang.length)].length, 0)
   const missing = `… ${groupDigits(characters)} more characters, heddle show approval:${id} shows all`
-  return [...rows.slice(0, most - 1), hang + paint(screen, 'yellow', missing)]
+  return [...rows.slice(0, max - 1), hang + paint(screen, 'yellow', missing)]
 }
 
 /** A fact over as many rows as it needs. Continued rows are indented, so that none can look like another fact. */

@@ -32,7 +32,7 @@ export class QuestionPager {
     this.#screen = screen
     this.#approval = approval
     this.#text = new ForeignText(screen, approval.change)
-    this.#facts = questionFacts(screen, approval, { task, most: maxFactRows })
+    this.#facts = questionFacts(screen, approval, { task, max: maxFactRows })
     this.#warning = warningOf(screen, approval)
     this.#scope = scope
   }
@@ -91,8 +91,8 @@ export class QuestionPager {
     return decision.answer === 'once' ? { answer: this.#scope } : undefined
   }
 
-  #more(most: number): string {
-    return [...this.#text.rows(most), ...this.#choices()].join('\n')
+  #more(max: number): string {
+    return [...this.#text.rows(max), ...this.#choices()].join('\n')
   }
 
   #choices(): string[] {

@@ -100,7 +100,7 @@ export class ChatQuestions {
     const { agents } = await (await import('../commands/set-up.ts')).load(here)
     const plan = await this.#connection.ask((client) => client.plan(`plan:${id}`))
     const ask: GateContext['ask'] = (what) => this.#connection.ask(what)
-    const page = planQuestionPage(here.screen, question, plan, { most: agents.maxConcurrent })
+    const page = planQuestionPage(here.screen, question, plan, { maxAgents: agents.maxConcurrent })
     const gate = new PlanGate(plan, { here, ask, ...this.#talk }, page)
     return { page: gate.begin(), gate }
   }

@@ -75,7 +75,7 @@ export class Connection {
     if (inHaste) enough.abort()
     else void clock.sleep(closeTimeout, left.signal).then(() => enough.abort())
     const leave = async (work: WorkInProgress) => {
-      await work.narrated(folder, enough.signal)
+      await work.whenNarrated(folder, enough.signal)
       await work.stop()
     }
     for (const beginning of this.#works.values()) await beginning.then(leave).catch(() => undefined)

@@ -31,7 +31,7 @@ export const registerApprovals: Register = (program, run) => {
           return { json: { approvals }, text: 'nothing needs your approval    heddle grants shows what you allowed' }
         const page =
           approvals.length === 1
-            ? `${questionPage(here.screen, only, { most: maxRows })}\n${approveLine(only)}    heddle deny ${only.id} --reason "…"`
+            ? `${questionPage(here.screen, only, { max: maxRows })}\n${approveLine(only)}    heddle deny ${only.id} --reason "…"`
             : `${table(here.screen, approvals.map(questionRow), 3)}\nheddle show approval:ID    heddle approve ID    heddle deny ID --reason "…"`
         const json = approvals.map((each) => ({ ...each, approve: approveLine(each) }))
         return { json: { approvals: json }, text: page }

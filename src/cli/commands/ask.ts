@@ -127,8 +127,7 @@ async function handIn(here: CommandContext, question: Question): Promise<Request
 async function submitTo(here: CommandContext, client: Client, question: Question): Promise<SubmitResult> {
   const submitted = await client.submit(here.folder, question)
   const { priority, timeoutSeconds } = submitted.limitedTo ?? {}
-  if (priority !== undefined)
-    here.tell(`your role allows a priority of ${priority} at most, which this question has now`)
+  if (priority !== undefined) here.tell(`priority lowered to ${priority}, the maximum for your role`)
   if (timeoutSeconds !== undefined)
     here.tell(`your role allows ${timeoutSeconds} seconds at most: the run ends after that`)
   if (submitted.routedTo) here.tell(routeLine(submitted.routedTo))

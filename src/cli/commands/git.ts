@@ -95,11 +95,11 @@ class UntrustedPages {
     return this.#parts.reduce((sum, { heading, text }) => sum + heading.length + text.linesLeft, 0)
   }
 
-  next(most = Number.POSITIVE_INFINITY): string {
+  next(max = Number.POSITIVE_INFINITY): string {
     const rows: string[] = []
     for (const { heading, text } of this.#parts) {
-      rows.push(...heading.splice(0, most - rows.length))
-      rows.push(...text.rows(most - rows.length))
+      rows.push(...heading.splice(0, max - rows.length))
+      rows.push(...text.rows(max - rows.length))
     }
     return rows.join('\n')
   }

@@ -94,7 +94,7 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('trust <memory>')
-    .description('trust a memory: agents are reminded of it as if it were yours')
+    .description('mark a memory as trusted, so that agents recall it like your own')
     .option('-y, --yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample: heddle memory trust 12')
     .action(
@@ -218,5 +218,5 @@ function cleaned(words: string[], what: string): string[] {
 }
 
 function countFrom(value: unknown): number {
-  return wholeNumber(value, { what: 'number of memories', most: 100_000, remedy: 'use --limit with 1 to 100000' })
+  return wholeNumber(value, { what: 'number of memories', max: 100_000, remedy: 'use --limit with 1 to 100000' })
 }

@@ -135,7 +135,7 @@ function modelConfigFrom(
   }
   apply('model', 'model', (name) => name)
   apply('thinking', 'think', (level) => ({ level: thinkingLevel(level) }))
-  apply('maxTokens', 'maxTokens', (text) => wholeNumber(text, { what: 'number of tokens', least: 1 }))
+  apply('maxTokens', 'maxTokens', (text) => wholeNumber(text, { what: 'number of tokens', min: 1 }))
   apply('temperature', 'temperature', temperatureFrom)
   return Object.keys(changed).length === 0 ? {} : { defaultModelConfig: changed }
 }

@@ -79,7 +79,7 @@ async function watch(
   const screen = here.json ? { ...here.screen, isTerminal: false, color: false } : here.screen
   await warnIfIdle(here, client, id)
   const { app, clock, stopped: signal } = here
-  const plan = await watchPlan({ app, clock, screen, signal, output, most: agents.maxConcurrent }, client, id)
+  const plan = await watchPlan({ app, clock, screen, signal, output, maxAgents: agents.maxConcurrent }, client, id)
   const next = nextForPlan(plan)
   const notices = noticesOf(here.screen, { lost: plan.lost ?? [] })
   const ended = { completed: 0, failed: 1, cancelled: 130, running: 130, proposed: 130 }[plan.status]

@@ -76,7 +76,7 @@ async function set(here: CommandContext, id: string, options: Record<string, unk
       ? typeof version === 'number'
         ? version
         : undefined
-      : wholeNumber(options['expect'], { what: 'version', least: 0 })
+      : wholeNumber(options['expect'], { what: 'version', min: 0 })
   const profile = await (await here.client()).setProfile(id, isView ? value : given, expected)
   return {
     json: { ok: true, ...profile },

@@ -7,19 +7,19 @@ const maxSeconds = 2_147_483
 /** Parses a whole number. Digits only: JavaScript would also accept '', ' ', 1e3 and 0x10. */
 export function wholeNumber(
   value: unknown,
-  { what, least = 1, most = Number.MAX_SAFE_INTEGER, remedy }: WholeNumber,
+  { what, min = 1, max = Number.MAX_SAFE_INTEGER, remedy }: WholeNumber,
 ): number {
   const text = String(value)
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
-  if (number >= least && number <= most) return number
-  throw new UsageError(`"${printable(text)}" is not a ${what}`, remedy ?? `use a whole number from ${least}`)
+  if (number >= min && number <= max) return number
+  throw new UsageError(`"${printable(text)}" is not a ${what}`, remedy ?? `use a whole number from ${min}`)
 }
 
 interface WholeNumber {
   /** Name of the value, as in "number of turns". */
   what: string
-  least?: number
-  most?: number
+  min?: number
+  max?: number
   remedy?: string
 }
 

@@ -30,7 +30,7 @@ export function pageOptions(
       ? otherwise
       : wholeNumber(options['limit'], {
           what: `number of ${what}`,
-          least: 0,
+          min: 0,
           remedy: 'give a whole number; 0 means all',
         })
   return { limit, ...(options['after'] !== undefined && { after: String(options['after']) }) }

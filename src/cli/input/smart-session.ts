@@ -51,20 +51,20 @@ function usualSession({ persona, from }: Record<string, unknown>): string {
 /** Asks the user; undefined for the default session. */
 async function askWhich(here: CommandContext, { others }: SmartRoute): Promise<SessionMatch | undefined> {
   const now = here.clock.now()
-  const most = others.length + (hasDefault(here, others) ? 0 : 1)
+  const last = others.length + (hasDefault(here, others) ? 0 : 1)
   const rows = others.map((match, at) => [
     `  ${at + 1}`,
     nameOf(here, match),
     formatAge(match.updatedAt, now),
     sharing(match),
   ])
-  if (most > others.length) rows.push([`  ${most}`, defaultSession, '', 'for anything else'])
+  if (last > others.length) rows.push([`  ${last}`, defaultSession, '', 'for anything else'])
   here.tell(`${unsure(others)}; choose where to ask:\n${table(here.screen, rows, 3).trimEnd()}`)
   const typed = (await askLine(here, 'number, or Enter to stop> ')).trim()
   if (typed === '') throw new HeddleError('cancelled', 'stopped: nothing was asked', 'name a session with -s LABEL')
   const number = Number(typed)
-  if (!(Number.isInteger(number) && number >= 1 && number <= most))
-    throw new UsageError(`"${printable(typed)}" is not one of 1 to ${most}`, 'run the command again')
+  if (!(Number.isInteger(number) && number >= 1 && number <= last))
+    throw new UsageError(`"${printable(typed)}" is not one of 1 to ${last}`, 'run the command again')
   return others[number - 1]
 }
 

@@ -61,7 +61,7 @@ export class EventLines {
       case 'run.ended': {
         this.#runs.delete(id)
         const colour = payload['state'] === 'completed' ? 'green' : 'red'
-        return paint(screen, colour, word('state')) + lasting(run.startedAt, at)
+        return paint(screen, colour, word('state')) + formatElapsed(run.startedAt, at)
       }
       case 'run.undone':
         return `undone: ${word('restored')} restored, ${word('refused')} not changed`
@@ -77,7 +77,7 @@ export class EventLines {
         run.calls.set(name, at)
         return paint(this.#screen, 'cyan', name)
       case 'ended':
-        return `${paint(this.#screen, 'cyan', name)} ended${lasting(run.calls.get(name), at)}`
+        return `${paint(this.#screen, 'cyan', name)} ended${formatElapsed(run.calls.get(name), at)}`
       case 'steer':
         return 'received your message'
       case 'reply':
@@ -127,6 +127,6 @@ function placeOf({ payload: { session, parent } }: Event): string {
   return printable(`in ${session}${forWhom}`)
 }
 
-function lasting(from: number | undefined, to: number): string {
+function formatElapsed(from: number | undefined, to: number): string {
   return from === undefined ? '' : ` after ${((to - from) / 1000).toFixed(1)}s`
 }

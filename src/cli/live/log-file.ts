@@ -5,7 +5,7 @@ const maxBytes = 5 * 1024 * 1024
 
 /**
  * Keeps the log file of a daemon that `heddle open` started small: when it is full, its lines go to `FILE.1`, in place of those
- * that were there, and it begins anew. Returns what to call for each line; undefined if stderr is another place than this
+ * that were there, and it starts empty. Returns what to call for each line; undefined if stderr is another place than this
  * file, whose size is the business of who chose it.
  */
 export function keepLogSmall(file: string, stderr: Output): ((line: string) => void) | undefined {

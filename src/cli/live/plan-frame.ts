@@ -26,12 +26,12 @@ export class Frame {
     this.#output.write('\r\u001b[K')
   }
 
-  #draw(all: readonly string[], anew: boolean): void {
+  #draw(all: readonly string[], isForced: boolean): void {
     const { columns, rows } = this.#screen
     // Lines that scrolled off the top cannot be redrawn.
     const lines = all.slice(-Math.max(1, rows - 1))
     const before = this.#lines
-    const isMoved = anew || lines.length < before.length
+    const isMoved = isForced || lines.length < before.length
     const text = isMoved
       ? `\r${up(rowsOf(before, columns))}\u001b[J${lines.map((line) => `${line}\n`).join('')}`
       : changes(before, lines, columns)

@@ -10,7 +10,7 @@ import { Frame } from './plan-frame.ts'
 type WatchContext = Pick<CommandContext, 'app' | 'clock' | 'screen'> & {
   signal: AbortSignal
   output: NodeJS.WritableStream
-  most: number
+  maxAgents: number
 }
 
 /** Shows a plan while it runs, until it ends or the user leaves; returns its last state. */
@@ -116,7 +116,7 @@ class PlanWatcher {
       task.status === 'running' && task.seconds !== undefined ? { ...task, seconds: task.seconds + since } : task,
     )
     const cost = this.#spent === undefined ? {} : { spent: this.#spent }
-    this.#show({ ...this.#view, tasks }, { most: this.#context.most, ...cost })
+    this.#show({ ...this.#view, tasks }, { maxAgents: this.#context.maxAgents, ...cost })
   }
 
   async #tick(signal: AbortSignal): Promise<void> {

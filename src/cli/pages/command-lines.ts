@@ -8,12 +8,12 @@ export function commandLines(calls: readonly UnsafeCall[]): string[] {
     if (!touched) return [`${call}: what it changed is unknown`]
     if ('unseen' in touched) return [`${call}: its changes were not checked, because ${printable(touched.unseen)}`]
     const { changed, removed, created, more } = touched
-    const files = [...named('changed', changed), ...named('removed', removed), ...named('created', created)]
+    const files = [...pathLines('changed', changed), ...pathLines('removed', removed), ...pathLines('created', created)]
     if (files.length === 0) return [`${call}: no file changed, except perhaps ignored ones, .git and node_modules`]
     return [call, ...files, ...(more > 0 ? [`    … and ${more} more`] : [])]
   })
 }
 
-function named(what: string, paths: string[]): string[] {
+function pathLines(what: string, paths: string[]): string[] {
   return paths.map((path) => `    ${what}  ${printable(path)}`)
 }

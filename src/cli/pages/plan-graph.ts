@@ -10,7 +10,7 @@ import { formatDependencies, layersOf } from './plan-layers.ts'
 /** Facts about a plan that are not part of it. */
 export interface PlanFacts {
   /** Max tasks that run at a time. */
-  most?: number
+  maxAgents?: number
   /** Cost of its request so far. */
   spent?: Usage
 }
@@ -54,9 +54,9 @@ function fitted(line: string, { columns }: Screen): string {
   return wrapText(line, columns)[0] ?? ''
 }
 
-function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Screen, { most }: PlanFacts): string {
+function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Screen, { maxAgents }: PlanFacts): string {
   const number = countNoun(tasks.length, 'task')
-  const proposed = `${number}${most === undefined || tasks.length < 2 ? '' : `, at most ${most} at a time`}`
+  const proposed = `${number}${maxAgents === undefined || tasks.length < 2 ? '' : `, at most ${maxAgents} at a time`}`
   const done = `${status}, ${counts.completed ?? 0} of ${tasks.length} done`
   const state = status === 'proposed' ? proposed : status === 'completed' ? `completed, ${number}` : done
   const head = `Plan ${id} · `
@@ -65,11 +65,15 @@ function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Scree
 }
 
 /** Counts of running, waiting and failed tasks, and the cost, aligned right. */
-export function planFooter({ status, counts, tasks }: PlanView, screen: Screen, { most, spent }: PlanFacts): string {
+export function planFooter(
+  { status, counts, tasks }: PlanView,
+  screen: Screen,
+  { maxAgents, spent }: PlanFacts,
+): string {
   const isOver = status !== 'running'
   const working = tasks.filter((task) => task.status === 'running' && !task.isQueued).length
   const queued = (counts.running ?? 0) - working + (counts.pending ?? 0)
-  const agents = `agents ${working}${most === undefined ? '' : `/${most}`}`
+  const agents = `agents ${working}${maxAgents === undefined ? '' : `/${maxAgents}`}`
   const text = [
     ...(isOver ? [] : [agents]),
     ...(queued > 0 ? [`waiting ${queued}`] : []),

@@ -25,7 +25,7 @@ export function whyPage(screen: Screen, view: WhyView, now: number): string {
   const names = Math.max(0, ...rows.map(({ what }) => width(what)).filter((each) => each <= maxNameWidth))
   return [
     ...headingRows(heading(first, view.file), view.file, screen.columns).map((row) => paint(screen, 'yellow', row)),
-    ...rows.map((row) => drawn(screen, row, indent, names, now)),
+    ...rows.map((row) => renderRow(screen, row, indent, names, now)),
     ...earlierLine(screen, view.story, indent),
     ...notes.flatMap(({ label, text }) => noteLines(screen, label, text, indent)),
     ...(view.forward ? forwardLines(screen, view.forward) : []),
@@ -140,6 +140,15 @@ const labels: Partial<Record<string, string>> = {
   'noted in': 'saved in',
   'because of': 'for',
   'made by': 'produced by',
+  'was told': 'input',
+  'went on in': 'continued in',
+  'heard in': 'delivered to',
+  'kept as': 'saved as',
+  'let go on': 'resumed',
+  'came to': 'produced',
+  left: 'answered with',
+  began: 'started',
+  'begun with': 'shown to',
 }
 
 function linkLabel(how: string): string {
@@ -167,7 +176,13 @@ function readRow({ count, under, changed, unknown }: NonNullable<WhyLink['read']
   return { label: 'files read', what: `${countNoun(count, 'file')} in ${where}`, beside }
 }
 
-function drawn(screen: Screen, { label, what, beside, at }: Row, indent: number, names: number, now: number): string {
+function renderRow(
+  screen: Screen,
+  { label, what, beside, at }: Row,
+  indent: number,
+  names: number,
+  now: number,
+): string {
   const name = what + ' '.repeat(Math.max(0, names - width(what)))
   const time = at ? shortTime(at, now) : ''
   const room = screen.columns - indent - width(name) - 2 - (time === '' ? 0 : time.length + 2)

@@ -55,7 +55,7 @@ export function openLineEditor(keyboard: Keyboard, onChange: (change: Change) =>
     output: new Writable({ write: (_text, _encoding, done) => done() }),
     terminal: true,
     prompt: '',
-    historySize: history?.most ?? 100,
+    historySize: history?.max ?? 100,
     removeHistoryDuplicates: true,
     history: [...past],
     ...(completions && { completer: completions }),

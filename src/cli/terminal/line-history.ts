@@ -2,14 +2,14 @@ import { appendFileSync, chmodSync, readFileSync, renameSync, writeFileSync } fr
 
 /** History of typed lines, newest first. */
 export interface LineHistory {
-  readonly most: number
+  readonly max: number
   lines(): string[]
   /** Saves a line; one that begins with a space is not saved. */
   keep(line: string): void
 }
 
 /** History in a private file. If the file cannot be used there is no history; that is never an error. */
-export function historyIn(file: string, most = 1000): LineHistory {
+export function historyIn(file: string, max = 1000): LineHistory {
   const read = () => {
     try {
       return readFileSync(file, 'utf8')
@@ -20,11 +20,11 @@ export function historyIn(file: string, most = 1000): LineHistory {
     }
   }
   return {
-    most,
+    max,
     lines() {
       const all = read()
-      if (all.length > most) shorten(file, all.slice(-most))
-      return all.slice(-most).reverse()
+      if (all.length > max) shorten(file, all.slice(-max))
+      return all.slice(-max).reverse()
     },
     keep(line) {
       if (line.startsWith(' ')) return

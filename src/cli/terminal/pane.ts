@@ -69,10 +69,10 @@ export function terminalPane(screen: Screen, output: NodeJS.WritableStream, keyb
   output.on('resize', resized)
 
   /** Prints lines above the bottom, and redraws the part of the bottom that differs, or all of it. */
-  function draw(kept?: string, anew = false): void {
+  function draw(kept?: string, isForced = false): void {
     if (held) return void (kept !== undefined && held.push(kept))
     const bottom = bottomOf(screen, text, isOpen ? keyboard : undefined, editor)
-    const isMoved = kept !== undefined || anew || bottom.columns !== shown.columns
+    const isMoved = kept !== undefined || isForced || bottom.columns !== shown.columns
     let same = 0
     while (!isMoved && same < shown.row && same < bottom.rows.length - 1 && bottom.rows[same] === shown.rows[same])
       same++
@@ -167,9 +167,9 @@ function typedRows(
   while (rows.length < before.length) rows.push('')
   const row = before.length - 1
   const column = width(before.at(-1) ?? '') - 1
-  const most = Math.max(1, Math.floor(height / 2))
-  const from = Math.max(0, Math.min(row - most + 1, rows.length - most))
-  return { rows: rows.slice(from, from + most), row: row - from, column }
+  const maxRows = Math.max(1, Math.floor(height / 2))
+  const from = Math.max(0, Math.min(row - maxRows + 1, rows.length - maxRows))
+  return { rows: rows.slice(from, from + maxRows), row: row - from, column }
 }
 
 /** Rows between the top of the bottom and the cursor, in a window that may be narrower by now. */

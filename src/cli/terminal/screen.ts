@@ -51,7 +51,7 @@ export function truncateToWidth(text: string, columns: number): string {
     if (used > columns - 1) break
     kept.push(cell)
   }
-  return `${drawn(kept)}…`
+  return `${renderCells(kept)}…`
 }
 
 /**
@@ -77,7 +77,7 @@ export function wrapText(text: string, columns: number, { words = false, hang = 
       row.push(cell)
       used += cell.columns
     }
-    return rows.map(drawn)
+    return rows.map(renderCells)
   })
 }
 
@@ -105,7 +105,7 @@ function cellsOf(line: string): Cell[] {
   })
 }
 
-function drawn(row: Cell[]): string {
+function renderCells(row: Cell[]): string {
   let open: readonly number[] = []
   let text = ''
   const turn = (next: readonly number[]) => {

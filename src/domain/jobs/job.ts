@@ -27,7 +27,7 @@ export interface DeliveryTarget {
   to: string
 }
 
-/** Where a job's fires go: a session of its own that begins anew each time, or a session that goes on. */
+/** Where a job's fires go: a session of its own that starts empty each time, or a session that goes on. */
 export type JobSession =
   /** `fromTurn`: each fire begins at this turn instead of at nothing. Persona and those that bind it: the author's. */
   | { kind: 'isolated'; fromTurn?: string; personaId?: string; boundBy?: readonly string[] }

@@ -1,8 +1,8 @@
 import type { Millis } from '../clock.ts'
 import { badSchedule, checkSchedule, minuteOf, nextTime, type Schedule } from './schedule.ts'
 
-/** The moment and the place at which words about time are said. */
-interface Spoken {
+/** Current time and time zone. */
+export interface ScheduleContext {
   now: Millis
   timezone: string
 }
@@ -19,9 +19,9 @@ const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
  * Reads a time in words, by a closed grammar: `in N min|h`, `at HH:MM [day]`, `every N min|h|s`, `every day|weekday|DAY at
  * HH:MM`. Guessing at anything else would fire at a time that the user did not mean.
  */
-export function scheduleFromWords(words: string, spoken: Spoken): Schedule {
+export function scheduleFromWords(words: string, context: ScheduleContext): Schedule {
   const text = words.trim().toLowerCase().replace(/\s+/g, ' ')
-  const schedule = readIn(text, spoken) ?? readAt(text, spoken) ?? readInterval(text) ?? readEvery(text, spoken)
+  const schedule = readIn(text, context) ?? readAt(text, context) ?? readInterval(text) ?? readEvery(text, context)
   if (schedule) return checkSchedule(schedule)
   throw badSchedule(
     `"${words}" is not a time that Heddle understands`,
@@ -30,7 +30,7 @@ export function scheduleFromWords(words: string, spoken: Spoken): Schedule {
 }
 
 /** Reads a date and a time, in the time zone unless the text has its own; undefined if it is none. */
-export function momentFromIso(text: string, { timezone, now }: Spoken): Millis | undefined {
+export function momentFromIso(text: string, { timezone, now }: ScheduleContext): Millis | undefined {
   const [, date, time, zone] =
     /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?$/i.exec(text) ?? []
   if (date === undefined || time === undefined) return undefined
@@ -43,7 +43,7 @@ function checkMoment(moment: Millis, text: string): Millis {
   throw badSchedule(`"${text}" is not a time, or has passed`, 'use a future time, such as 2026-12-24T18:00')
 }
 
-function readIn(text: string, { now }: Spoken): Schedule | undefined {
+function readIn(text: string, { now }: ScheduleContext): Schedule | undefined {
   const [, count, word = ''] = /^in (\d{1,6}) ?([a-z]+)$/.exec(text) ?? []
   const unit = units.get(word)
   return count === undefined || unit === undefined || unit === second
@@ -57,7 +57,7 @@ function readInterval(text: string): Schedule | undefined {
   return count === undefined || unit === undefined ? undefined : { kind: 'every', every: Number(count) * unit }
 }
 
-function readEvery(text: string, { timezone }: Spoken): Schedule | undefined {
+function readEvery(text: string, { timezone }: ScheduleContext): Schedule | undefined {
   const [, day = '', time = ''] = /^every ([a-z]+) at (\S+)$/.exec(text) ?? []
   const minute = minuteOf(time)
   const field = day === 'day' ? '*' : day === 'weekday' ? '1-5' : dayNumber(day)?.toString()
@@ -66,34 +66,34 @@ function readEvery(text: string, { timezone }: Spoken): Schedule | undefined {
     : { kind: 'cron', expression: dailyAt(minute, field), timezone }
 }
 
-function readAt(text: string, spoken: Spoken): Schedule | undefined {
+function readAt(text: string, context: ScheduleContext): Schedule | undefined {
   const [, time = '', day] = /^at (\S+)(?: (?:on )?(\S+))?$/.exec(text) ?? []
   const minute = minuteOf(time)
   if (minute === undefined) return undefined
-  const at = day === undefined ? firstTime(dailyAt(minute, '*'), spoken) : onDay(day, minute, spoken)
+  const at = day === undefined ? firstTime(dailyAt(minute, '*'), context) : onDay(day, minute, context)
   return at === undefined ? undefined : { kind: 'at', at }
 }
 
-function onDay(day: string, minute: number, spoken: Spoken): Millis | undefined {
+function onDay(day: string, minute: number, context: ScheduleContext): Millis | undefined {
   const weekday = dayNumber(day)
-  if (weekday !== undefined) return firstTime(dailyAt(minute, String(weekday)), spoken)
-  const today = localDate(spoken.now, spoken.timezone)
+  if (weekday !== undefined) return firstTime(dailyAt(minute, String(weekday)), context)
+  const today = localDate(context.now, context.timezone)
   const date = day === 'today' ? today : day === 'tomorrow' ? dayAfter(today) : day
   if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return undefined
-  return onDate({ date, minute }, spoken) ?? checkMoment(Number.NaN, `at ${shownMinute(minute)} ${day}`)
+  return onDate({ date, minute }, context) ?? checkMoment(Number.NaN, `at ${shownMinute(minute)} ${day}`)
 }
 
 /** A time on a date, with the same rule for skipped and repeated hours as every schedule; undefined once it has passed. */
-function onDate({ date, minute }: { date: string; minute: number }, spoken: Spoken): Millis | undefined {
+function onDate({ date, minute }: { date: string; minute: number }, context: ScheduleContext): Millis | undefined {
   const [, month, day] = date.split('-').map(Number)
   const expression = `${minute % 60} ${Math.floor(minute / 60)} ${day} ${month} *`
   // A date has no field for the year: the look begins shortly before it, in any time zone.
-  const now = Math.max(spoken.now, Date.parse(`${date}T00:00:00Z`) - 36 * 3_600_000)
-  const time = firstTime(expression, { ...spoken, now })
-  return time !== undefined && localDate(time, spoken.timezone) === date ? time : undefined
+  const now = Math.max(context.now, Date.parse(`${date}T00:00:00Z`) - 36 * 3_600_000)
+  const time = firstTime(expression, { ...context, now })
+  return time !== undefined && localDate(time, context.timezone) === date ? time : undefined
 }
 
-function firstTime(expression: string, { now, timezone }: Spoken): Millis | undefined {
+function firstTime(expression: string, { now, timezone }: ScheduleContext): Millis | undefined {
   return nextTime({ schedule: { kind: 'cron', expression, timezone }, startsAt: now }, now)
 }
 

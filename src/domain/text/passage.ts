@@ -88,7 +88,7 @@ class Outline {
 
 function headingIn({ line, text }: Line): Heading | undefined {
   const [, marks = '', title = ''] = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$/.exec(text.slice(0, maxLength)) ?? []
-  return saysSomething.test(title) ? { line, level: marks.length, text: title } : undefined
+  return printableText.test(title) ? { line, level: marks.length, text: title } : undefined
 }
 
 function* linesOf(text: string): Iterable<Line> {
@@ -101,7 +101,7 @@ function* linesOf(text: string): Iterable<Line> {
   }
 }
 
-const saysSomething = /[\p{L}\p{N}\p{Extended_Pictographic}]/u
+const printableText = /[\p{L}\p{N}\p{Extended_Pictographic}]/u
 
 /** Joins lines to pieces within the max length; leaves out purely decorative ones. */
 function piecesOf(lines: readonly Line[]): Line[] {
@@ -111,7 +111,7 @@ function piecesOf(lines: readonly Line[]): Line[] {
     if (last && last.text.length + 1 + text.length <= maxLength) last.text += `\n${text}`
     else pieces.push({ line, text })
   }
-  return pieces.filter(({ text }) => saysSomething.test(text)).map(({ line, text }) => ({ line, text: text.trim() }))
+  return pieces.filter(({ text }) => printableText.test(text)).map(({ line, text }) => ({ line, text: text.trim() }))
 }
 
 /** Cuts a line into parts within the max length: after a sentence, else after a word, else anywhere. */

@@ -7,7 +7,7 @@ const maxOwnParagraph = 600
 const maxQuestion = 300
 /** Text besides what a message asks that is as likely its author's as pasted. */
 const maxNear = 1500
-/** A greeting or a closing has at most this many words that say something. */
+/** A greeting or a closing has at most this many significant words. */
 const maxCourtesy = 3
 
 /**
@@ -32,7 +32,7 @@ export function questionTerms(message: string): QuestionTerm[] {
   const { own, near, pasted } = partsOf(message)
   const terms = new Map<string, QuestionTerm>()
   for (const term of termsIn(own)) add(terms, { ...term, importance: importanceIn(term), isContext: false })
-  const about = [...terms.values()].filter(saysSomething)
+  const about = [...terms.values()].filter(isSignificant)
   if (about.length === 0 && near + pasted === '') return [...terms.values()]
   const found = new Map(about.map((term) => [term.forms[0], term]))
   for (const [text, share] of [
@@ -41,18 +41,18 @@ export function questionTerms(message: string): QuestionTerm[] {
   ] as const)
     for (const term of termsIn(text)) {
       const importance = importanceIn(term)
-      if (saysSomething({ importance })) add(found, { ...term, importance: importance * share, isContext: true })
+      if (isSignificant({ importance })) add(found, { ...term, importance: importance * share, isContext: true })
     }
   return [...found.values()]
 }
 
 /** The part of a message that is the author's own: to be compared by its meaning. */
-export function ownPart(message: string): string {
+export function userPart(message: string): string {
   return partsOf(message).own
 }
 
-/** Words by which a text can be told from others: no fillers, grammar or small numbers. */
-export function tellingWords(text: string): Set<string> {
+/** Words that distinguish a text from others: no fillers, grammar or small numbers. */
+export function distinctiveWords(text: string): Set<string> {
   return new Set(termsIn(text).flatMap((term) => (importanceIn(term) === 1 ? [term.forms[0]] : [])))
 }
 
@@ -93,19 +93,19 @@ function partsOf(message: string): MessageParts {
   const beside = [
     [first, paragraphs[1]],
     [last, paragraphs.at(-2)],
-  ].flatMap(([outer = '', inner = '']) => (isCourtesy(outer) && inner.length <= maxOwnParagraph ? [inner] : []))
+  ].flatMap(([outer = '', inner = '']) => (isGreeting(outer) && inner.length <= maxOwnParagraph ? [inner] : []))
   const near = isHeadOwn || beside.length > 0 ? beside.join('\n') : head
   return { own, near, pasted: between }
 }
 
-/** A greeting, thanks or a name: what the message is about stands beside it. */
-function isCourtesy(paragraph: string): boolean {
+/** A greeting, a closing, thanks or a name: the paragraph next to it says what the message is about. */
+function isGreeting(paragraph: string): boolean {
   if (paragraph.length > maxQuestion || /[?？]/u.test(paragraph)) return false
   const importances = termsIn(paragraph).map((term) => ({ importance: importanceIn(term) }))
-  return importances.filter(saysSomething).length <= maxCourtesy
+  return importances.filter(isSignificant).length <= maxCourtesy
 }
 
-function saysSomething({ importance }: Pick<QuestionTerm, 'importance'>): boolean {
+function isSignificant({ importance }: Pick<QuestionTerm, 'importance'>): boolean {
   return importance > importanceOf.filler
 }
 

@@ -31,20 +31,20 @@ export interface PathHandle {
   readonly shown: string
   /** Lets a worker thread create the same handle. */
   readonly address: PathAddress
-  look(): Promise<PathStatus>
+  stat(): Promise<PathStatus>
   /** Refuses anything but a file inside the folder, with a message for the model. */
   openFile<T>(use: (file: OpenFile) => Promise<T>): Promise<T>
   /** Likewise for a directory. */
   openDirectory<T>(use: (directory: OpenDirectory) => Promise<T>): Promise<T>
   /**
-   * Decides the file's fate under a lock and applies it atomically: readers see the old content or the new. Creates missing
+   * Decides the file's new state under a lock and applies it atomically: readers see the old content or the new. Creates missing
    * directories. Refuses a path that cannot be a file inside the folder.
    */
-  replaceFile<T>(decide: (place: FilePlace) => Promise<{ fate: FileFate; answer: T }>): Promise<T>
+  replaceFile<T>(decide: (place: FileLocation) => Promise<{ state: NewFileState; answer: T }>): Promise<T>
 }
 
 /** Location of an existing or new file, verified to lie inside the folder. */
-export interface FilePlace {
+export interface FileLocation {
   /** The folder's real path, and the path components below it. */
   readonly folder: string
   readonly names: readonly string[]
@@ -59,7 +59,7 @@ export interface FileContent {
 }
 
 /** New state of a file; an existing mode is kept unless given. */
-export type FileFate = { bytes: Buffer; mode?: number } | 'removed' | 'kept'
+export type NewFileState = { bytes: Buffer; mode?: number } | 'removed' | 'kept'
 
 /**
  * Paths that the runtime itself trusts: no tool and no command may change them. They may be links and need not exist.

@@ -6,7 +6,7 @@ import type { ToolSpec } from '../model.ts'
 import type { SandboxPermissions } from '../persona.ts'
 import type { CallStatus } from '../turn.ts'
 import type { FetchResult, SafeFetch } from './fetch.ts'
-import type { FilePlace, PathHandle, ProtectedPlaces } from './path-handle.ts'
+import type { FileLocation, PathHandle, ProtectedPlaces } from './path-handle.ts'
 import type { CommandVersions, Touched } from './touched.ts'
 
 /**
@@ -78,7 +78,7 @@ export interface SeenFile {
  */
 export type ChangeFile = (
   handle: PathHandle,
-  make: (place: FilePlace) => Buffer,
+  make: (place: FileLocation) => Buffer,
   keepsRest: boolean,
 ) => Promise<SeenFile & { sha256: string }>
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
-import type { FilePlace } from '../../domain/tools/path-handle.ts'
+import type { FileLocation } from '../../domain/tools/path-handle.ts'
 import type { ChangeFile } from '../../domain/tools/tool.ts'
 import { changeOfCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
 import { pathOf } from '../../tools/files/change-file.ts'
@@ -28,15 +28,15 @@ export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
         const recorded = await run.engine.store.read((rows) =>
           changeOfCall(rows, { runId: run.claimed.run.id, callId, folder: place.folder, path }),
         )
-        if (current !== null && current === recorded?.after) return { fate: 'kept', answer: { path, sha256: current } }
+        if (current !== null && current === recorded?.after) return { state: 'kept', answer: { path, sha256: current } }
         await assertUnchanged(run, place, current, recorded)
         const bytes = make(place)
         const sha256 = hashOf(bytes)
-        if (sha256 === current) return { fate: 'kept', answer: { path, sha256 } }
+        if (sha256 === current) return { state: 'kept', answer: { path, sha256 } }
         if (!recorded) await keep(run, callId, place, { current, after: sha256, bytes, keepsRest })
         // The commit may have been slow: another worker may own the run by now.
         run.assertLease()
-        return { fate: { bytes }, answer: { path, sha256 } }
+        return { state: { bytes }, answer: { path, sha256 } }
       }),
     )
 }
@@ -44,7 +44,7 @@ export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
 /** Throws if another writer changed the file since this run read it, or since this call began. */
 async function assertUnchanged(
   { engine, claimed, journal }: RunHandle<Engine>,
-  place: FilePlace,
+  place: FileLocation,
   current: string | null,
   recorded: { before: string | null } | undefined,
 ): Promise<void> {
@@ -72,7 +72,7 @@ async function assertUnchanged(
 async function keep(
   run: RunHandle<Engine>,
   callId: string,
-  { folder, names, before }: FilePlace,
+  { folder, names, before }: FileLocation,
   { current, after, bytes, keepsRest }: { current: string | null; after: string; bytes: Buffer; keepsRest: boolean },
 ): Promise<void> {
   const content = before && current !== null ? await packContent(current, before.bytes) : undefined

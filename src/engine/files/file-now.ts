@@ -17,7 +17,7 @@ export type FileNow =
 /** Reads a path through a handle, as tools do: nothing outside the folder is read, whatever links say. */
 export async function fileNow(address: PathAddress): Promise<FileNow> {
   const handle = pathHandle(address)
-  const stat = await handle.look()
+  const stat = await handle.stat()
   if (stat.kind !== 'file') return { kind: stat.kind }
   if (stat.bytes > maxExplained) return { kind: 'large', path: stat.path, size: stat.bytes }
   const { path, changedAt, links } = stat
@@ -79,9 +79,9 @@ export async function realPath(address: PathAddress): Promise<string | undefined
   return stat && 'path' in stat ? stat.path : undefined
 }
 
-async function statOf(address: PathAddress): Promise<Awaited<ReturnType<PathHandle['look']>> | undefined> {
+async function statOf(address: PathAddress): Promise<Awaited<ReturnType<PathHandle['stat']>> | undefined> {
   try {
-    return await pathHandle(address).look()
+    return await pathHandle(address).stat()
   } catch {
     return undefined
   }

@@ -29,7 +29,7 @@ export function mapReordered(before: Buffer, after: Buffer): LineMap | null {
   if (!matched.includes(-1)) return mapOf(matched)
   const [inOld, inFresh] = [uniqueLines(old, 0, old.length), uniqueLines(fresh, 0, fresh.length)]
   const shared = [...inFresh.keys()].filter((text) => inOld.has(text)).length
-  // A file that was written anew may begin as the one before it did.
+  // A rewritten file may begin as the one before it did.
   if (shared < minKept * Math.max(inOld.size, inFresh.size)) return mapOf(matched)
   const isMoved = (text: string) => text.trim().length >= minMoved && (inFresh.get(text) ?? -1) >= 0
   return mapOf(

@@ -3,7 +3,7 @@ import type { UndoReport } from '../../api/views/result.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { shortId } from '../../domain/id.ts'
 import type { Run } from '../../domain/run.ts'
-import type { FileFate } from '../../domain/tools/path-handle.ts'
+import type { NewFileState } from '../../domain/tools/path-handle.ts'
 import { childrenOf } from '../../store/rows/child-runs.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import {
@@ -84,7 +84,7 @@ async function undoFile(
   const handle = pathHandle({ folder, path, protect: engine.protect })
   return handle.replaceFile<FileOutcome>(async ({ before }) => {
     const current = before ? hashOf(before.bytes) : null
-    if (current === target) return { fate: 'kept', answer: { became: 'unchanged', why: '' } }
+    if (current === target) return { state: 'kept', answer: { became: 'unchanged', why: '' } }
     if (!left.includes(current) || broken) {
       const runIds = changes.map((change) => change.runId)
       const known = touchOf(whole, changes, broken, touches)?.by
@@ -92,9 +92,9 @@ async function undoFile(
         authorOf(rows, whole, broken ? broken.before : current, runIds, known),
       )
       const why = broken ? `changed ${by} in between` : `${before ? 'changed' : 'removed'} ${by} since`
-      return { fate: 'kept', answer: { became: 'refused', why } }
+      return { state: 'kept', answer: { became: 'refused', why } }
     }
-    const fate = await restoredContent(engine, target, mode)
+    const state = await restoredContent(engine, target, mode)
     if (!dryRun) {
       const content = before && current !== null ? await packContent(current, before.bytes) : undefined
       const undoing = { runId: null, callId: null, folder, path, before: current, after: target, lineMap: null }
@@ -102,7 +102,7 @@ async function undoFile(
         recordFileChange(tx, { ...undoing, mode: before?.mode ?? null, at: engine.clock.now() }, content),
       )
     }
-    return { fate: dryRun ? 'kept' : fate, answer: { became: 'restored', why: '' } }
+    return { state: dryRun ? 'kept' : state, answer: { became: 'restored', why: '' } }
   })
 }
 
@@ -130,7 +130,11 @@ function expectedState(changes: StoredFileChange[], isSure: (change: StoredFileC
   return all
 }
 
-async function restoredContent({ store }: UndoContext, target: string | null, mode: number | null): Promise<FileFate> {
+async function restoredContent(
+  { store }: UndoContext,
+  target: string | null,
+  mode: number | null,
+): Promise<NewFileState> {
   if (target === null) return 'removed'
   const kept = await store.read((rows) => contentOf(rows, target))
   if (!kept) throw new HeddleError('not_kept', 'what it held before was not kept', 'take it from a backup')

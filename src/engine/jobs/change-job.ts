@@ -91,7 +91,8 @@ function inTimezone({ schedule, activeHours }: Timetable, zone: string): Partial
 
 /** Why a time zone alone changes nothing, and what would. */
 function noTimezone({ kind }: Schedule): UsageError {
-  if (kind === 'event') return badSchedule('it waits for an event, in every time zone', 'name a time as well: --every')
+  if (kind === 'event')
+    return badSchedule('a time zone has no effect: this job waits for an event', 'name a time as well: --every')
   if (kind === 'at')
     return badSchedule('its time is a moment, the same everywhere', 'name the time again as well: --at')
   return badSchedule(

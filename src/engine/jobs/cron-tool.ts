@@ -32,7 +32,7 @@ const input = () =>
     id: z.int().positive().exactOptional().describe('the job, for update, remove, run and runs'),
     name: short(),
     at: short().describe('once: "in 20 min", "18:00 tomorrow" or 2026-12-24T18:00'),
-    every: short().describe('again and again: "20s", "15 min", "weekday at 08:30"'),
+    every: short().describe('repeat: "20s", "15 min", "weekday at 08:30"'),
     cron: short().describe('five fields: minute hour day month weekday'),
     on: short().describe('when an event of this name is emitted'),
     timezone: short(),
@@ -103,9 +103,9 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
       return { jobs: jobs.map(viewJob), ...((await areJobsHeld(tx)) && { held: 'the owner must resume jobs first' }) }
     }
     case 'add':
-      return added(tx, cron, asked)
+      return addJobCall(tx, cron, asked)
     case 'update':
-      return updated(tx, cron, asked)
+      return updateJobCall(tx, cron, asked)
     case 'remove':
       await deleteJob(tx, (await ownJob(tx, cron, asked)).id, now)
       return { status: 'ok' }
@@ -118,7 +118,7 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   }
 }
 
-async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
+async function addJobCall(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   const { run, call, engine, timezone } = cron
   await assertMayAdd(tx, run)
   const now = engine.clock.now()
@@ -128,7 +128,7 @@ async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown>
   return jobAnswer(await addJob(tx, { ...draft, options, session, folder: call.folder }, jobAuthor(cron), now), now)
 }
 
-async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
+async function updateJobCall(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   const { run, engine, timezone } = cron
   const now = engine.clock.now()
   const before = await ownJob(tx, cron, asked)
@@ -216,7 +216,7 @@ async function assertMayAdd(tx: Tx, run: Run): Promise<void> {
 
 function settingsOf({ engine }: CronCall, { action: _, id: __, enabled: ___, ...asked }: CronInput) {
   if (asked.session?.startsWith('turn:'))
-    throw new HeddleError('forbidden', 'only people choose a turn to begin at', 'use main, isolated or a label')
+    throw new HeddleError('forbidden', 'turn:ID is only for jobs that a user creates', 'use main, isolated or a label')
   if (asked.model !== undefined && !engine.knowsModel(asked.model))
     throw new HeddleError('model_unknown', `there is no model "${asked.model}"`, 'leave it out')
   return asked

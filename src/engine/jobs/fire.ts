@@ -119,7 +119,7 @@ async function acceptFire(
 async function lockFireSession(tx: Tx, { job, now, ids }: Firing & { ids: InputIds }): Promise<Session | undefined> {
   const sender = await resolvePrincipal(tx, job.principal)
   if (!(await isStillAllowed(tx, job.principal, 'job.change', { principal: job.principal })))
-    throw new HeddleError('forbidden', `${job.principal} may have no jobs any more`, 'the owner can remove it')
+    throw new HeddleError('forbidden', `${job.principal} is no longer allowed to have jobs`, 'the owner can remove it')
   if (job.session.kind === 'label') {
     const target = job.session.label
     // Whose main session a persona's is, is decided where all targets are.
@@ -177,7 +177,7 @@ async function whyBusy(
   return undefined
 }
 
-/** The session in which the fire begins: the job's own one begins anew. */
+/** The session in which the fire begins: the job's own one starts empty. */
 async function beginSession(
   tx: Tx,
   { job, ids, now }: Firing & { ids: InputIds },

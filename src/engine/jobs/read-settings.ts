@@ -1,5 +1,4 @@
 import type { JobSettings, JobTimes } from '../../api/views/job.ts'
-import type { Millis } from '../../domain/clock.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { type JobSession, parseDelivery } from '../../domain/jobs/job.ts'
 import {
@@ -9,21 +8,18 @@ import {
   checkTimezone,
   type Schedule,
 } from '../../domain/jobs/schedule.ts'
-import { momentFromIso, scheduleFromWords } from '../../domain/jobs/schedule-words.ts'
+import { momentFromIso, type ScheduleContext, scheduleFromWords } from '../../domain/jobs/schedule-words.ts'
 import type { JobDraft } from './change-job.ts'
 
-/** The moment and the default time zone of a setting. */
-interface Spoken {
-  now: Millis
-  timezone: string
-}
-
 /** Reads when a job fires; undefined if nothing of it is named. */
-export function readSchedule({ at, every, cron, on, timezone }: JobTimes, spoken: Spoken): Schedule | undefined {
+export function readSchedule(
+  { at, every, cron, on, timezone }: JobTimes,
+  context: ScheduleContext,
+): Schedule | undefined {
   const given = [at, every, cron, on].filter((each) => each !== undefined)
   if (given.length === 0) return undefined
   if (given.length > 1) throw badSchedule('a job has one schedule', 'use one of --at, --every, --cron and --on')
-  const here = { ...spoken, ...(timezone !== undefined && { timezone: checkTimezone(timezone) }) }
+  const here = { ...context, ...(timezone !== undefined && { timezone: checkTimezone(timezone) }) }
   if (on !== undefined) return checkSchedule({ kind: 'event', name: on })
   if (cron !== undefined) return checkSchedule({ kind: 'cron', expression: cron, timezone: here.timezone })
   if (every !== undefined) return scheduleFromWords(`every ${withoutFirst(every, 'every')}`, here)
@@ -34,19 +30,22 @@ export function readSchedule({ at, every, cron, on, timezone }: JobTimes, spoken
 }
 
 /** Reads `HH:MM-HH:MM`. */
-export function readActiveHours({ activeHours, timezone }: JobTimes, spoken: Spoken): ActiveHours | undefined {
+export function readActiveHours(
+  { activeHours, timezone }: JobTimes,
+  context: ScheduleContext,
+): ActiveHours | undefined {
   if (activeHours === undefined) return undefined
   const [from = '', to = ''] = activeHours.split('-').map((time) => time.trim())
-  return { from, to, timezone: timezone ?? spoken.timezone }
+  return { from, to, timezone: timezone ?? context.timezone }
 }
 
 /** Reads the settings that are named; the name is the first words of the message by default. */
-export function readSettings(settings: JobSettings, spoken: Spoken): Partial<JobDraft> {
+export function readSettings(settings: JobSettings, context: ScheduleContext): Partial<JobDraft> {
   const { message, event, session, agent, model, thinking, timeoutSeconds } = settings
   if (message !== undefined && event !== undefined)
     throw new UsageError('a job has either a message or an event', 'leave out --message or --event', 'bad_input')
-  const schedule = readSchedule(settings, spoken)
-  const activeHours = readActiveHours(settings, spoken)
+  const schedule = readSchedule(settings, context)
+  const activeHours = readActiveHours(settings, context)
   const options = {
     ...(agent !== undefined && { agent: agent.replace(/^@/, '') }),
     ...(model !== undefined && { model }),
@@ -69,8 +68,8 @@ export function readSettings(settings: JobSettings, spoken: Spoken): Partial<Job
 }
 
 /** The settings of a new job: a schedule and something to say are needed. */
-export function readNewJob(settings: JobSettings, spoken: Spoken): Omit<JobDraft, 'folder'> {
-  const { schedule, content, payload, name, ...more } = readSettings(settings, spoken)
+export function readNewJob(settings: JobSettings, context: ScheduleContext): Omit<JobDraft, 'folder'> {
+  const { schedule, content, payload, name, ...more } = readSettings(settings, context)
   if (!schedule) throw badSchedule('a job needs a time', 'use --at, --every or --cron, or --on for an event')
   if (content === undefined || payload === undefined)
     throw new UsageError('a job needs a message or an event', 'use --message "…" or --event "…"', 'missing_option')

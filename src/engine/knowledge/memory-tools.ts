@@ -114,7 +114,7 @@ function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output
     action: 'memory.read',
     async run({ query, limit }) {
       const { store, clock, semanticIndex: meaning, markSecrets = (value) => value } = runtime
-      const semantic = await meaning?.of(query)
+      const semantic = await meaning?.search(query)
       const found = await store.read((rows) => recall(rows, query, clock.now(), limit, semantic))
       const label = joinLabels(found.map(({ memory }) => memory.label))
       const memories = found.map(({ memory, rank, words }) => ({
@@ -122,7 +122,7 @@ function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output
         rank: Number(rank.toFixed(3)),
         ...(words.length === 0 && { by: 'meaning' }),
       }))
-      const note = semantic?.trouble === undefined ? {} : { note: `by words only: ${semantic.trouble}` }
+      const note = semantic?.reason === undefined ? {} : { note: `by words only: ${semantic.reason}` }
       const passages = await files?.searchFiles(query, { limit })
       const output = markSecrets({ memories, ...(passages && { files: passages }), ...note })
       return { status: 'ok', output, label }

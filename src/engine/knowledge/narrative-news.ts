@@ -2,7 +2,7 @@ import { intersectCeilings } from '../../domain/access/ceiling.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
-import { tellingWords } from '../../domain/text/question.ts'
+import { distinctiveWords } from '../../domain/text/question.ts'
 import { contentWords } from '../../domain/text/words.ts'
 import type { PlacedTurn, Thread, Turn } from '../../domain/turn.ts'
 import { tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
@@ -143,15 +143,15 @@ function turnsAfter(path: PlacedTurn[], latest: Narrative | undefined, narratedT
   return path.slice(path.findLastIndex(isNarrated) + 1).filter(({ turn }) => turn.type === 'normal')
 }
 
-/** Turns that may be told, and the memories that their words may repeat. */
-interface Tellable {
+/** Turns that may be narrated, and the memories that their words may repeat. */
+interface NarratableTurns {
   since: PlacedTurn[]
   memoryIds: number[]
 }
 
 /**
  * Leaves out turns that used a memory forgotten since, and later ones of the session that share words with such a turn: they
- * may repeat it. `latest` is the session's last narrative, if it may still be told: it rests on all that was before it.
+ * may repeat it. `latest` is the session's last narrative, if it may still be used: it rests on all that was before it.
  */
 async function withoutForgotten(
   rows: Reading,
@@ -161,9 +161,9 @@ async function withoutForgotten(
     turns,
     latest,
   }: { head: Thread; path: PlacedTurn[]; turns: PlacedTurn[]; latest: Narrative | undefined },
-): Promise<Tellable> {
-  const told = path[path.findIndex(({ turn }) => turn.id === turns[0]?.turn.id) - 1]
-  const fromDepth = latest && told ? told.thread.depth + 1 : 1
+): Promise<NarratableTurns> {
+  const lastNarrated = path[path.findIndex(({ turn }) => turn.id === turns[0]?.turn.id) - 1]
+  const fromDepth = latest && lastNarrated ? lastNarrated.thread.depth + 1 : 1
   const known = await memoriesInContext(rows, { head, fromDepth })
   const depths = [...new Set(known.flatMap(({ isForgotten, depth }) => (isForgotten && depth ? [depth] : [])))]
   const excluded: PlacedTurn[] = []
@@ -173,10 +173,10 @@ async function withoutForgotten(
   }
   const forgotten = excluded.map(({ thread, turn }) => ({
     depth: thread.depth,
-    said: tellingWords(wholeTurnText(turn)),
+    said: distinctiveWords(wholeTurnText(turn)),
   }))
   const mayRepeat = ({ thread, turn }: PlacedTurn) => {
-    const own = [...tellingWords(wholeTurnText(turn))]
+    const own = [...distinctiveWords(wholeTurnText(turn))]
     return forgotten.some(
       ({ depth, said }) => depth < thread.depth && isRepetition(own.filter((word) => said.has(word))),
     )

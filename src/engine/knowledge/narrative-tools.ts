@@ -5,7 +5,7 @@ import { citedMemories } from '../../domain/memory.ts'
 import { wordsIn } from '../../domain/text/words.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import { getActiveMemory } from '../../memory/remember.ts'
-import { memoryFatesOf } from '../../store/knowledge/narrative-chain.ts'
+import { memoryStatesOf } from '../../store/knowledge/narrative-chain.ts'
 import { tasksInFolder, tasksOfNarrative, tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
 import {
   findNarrative,
@@ -96,7 +96,7 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<ReturnType<typeof up
 /** Memories that a summary cites and that exist; throws if one was forgotten. */
 async function memoriesCited(rows: Reading, summary: string): Promise<number[]> {
   const cited = citedMemories(summary)
-  const states = await memoryFatesOf(rows, cited)
+  const states = await memoryStatesOf(rows, cited)
   const forgotten = cited.find((id) => states.get(id)?.isForgotten)
   if (forgotten !== undefined)
     throw new HeddleError('forgotten', `memory ${forgotten} was forgotten`, 'leave it out of the summary')

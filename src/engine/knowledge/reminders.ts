@@ -3,11 +3,11 @@ import { savedDay } from '../../domain/memory.ts'
 import type { Session } from '../../domain/session.ts'
 import { excerptOf } from '../../domain/text/excerpt.ts'
 import { passageLine } from '../../domain/text/passage.ts'
-import { ownPart } from '../../domain/text/question.ts'
+import { userPart } from '../../domain/text/question.ts'
 import { spellingsIn } from '../../domain/text/words.ts'
 import { type RecalledMemory, recall, recallTrusted } from '../../memory/recall.ts'
 import { type RecalledPassage, recallPassages } from '../../memory/recall-passages.ts'
-import { aboutTheSame, selectReminders } from '../../memory/select-reminders.ts'
+import { dropWeakMatches, selectReminders } from '../../memory/select-reminders.ts'
 import { hasKnowledge } from '../../store/knowledge/home-files.ts'
 import { type MemoryRecall, recordMemoryRecalls } from '../../store/knowledge/memory-recalls.ts'
 import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
@@ -74,7 +74,7 @@ async function remindersFor(
   const inputs = items.filter((item) => item.kind === 'message' || item.kind === 'trigger')
   const question = inputs.map(({ content }) => content).join('\n\n')
   const search = trustedOnly ? recallTrusted : recall
-  const semantic = await engine.semanticIndex?.of(ownPart(question))
+  const semantic = await engine.semanticIndex?.search(userPart(question))
   const reminders = await engine.store.read(async (rows) => {
     const { files, home = '' } = engine.memory
     const has = await hasKnowledge(rows, home)
@@ -104,7 +104,7 @@ async function passagesNotIn(
   prompt: string,
 ): Promise<RecalledPassage[]> {
   const found = await recallPassages(rows, question, { home, now: clock.now(), limit: maxPassagesChecked })
-  const fitting = aboutTheSame(found).filter(matchesItself)
+  const fitting = dropWeakMatches(found).filter(matchesItself)
   if (fitting.length === 0) return []
   const promptLine = collapseSpaces(prompt)
   return fitting.filter(({ passage }) => !promptLine.includes(collapseSpaces(passage.text))).slice(0, maxPassages)

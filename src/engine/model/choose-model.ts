@@ -86,6 +86,6 @@ function clampOf(model: string, allow: AllowedModels): ModelClamp | undefined {
 }
 
 /** Max tokens of a request to this model and its reply together. */
-export function windowOf({ window }: Pick<Model, 'window'>, { window: most = window }: Pick<ChosenModel, 'window'>) {
-  return Math.min(window, most)
+export function windowOf({ window }: Pick<Model, 'window'>, { window: limit = window }: Pick<ChosenModel, 'window'>) {
+  return Math.min(window, limit)
 }

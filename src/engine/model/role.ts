@@ -6,10 +6,10 @@ import { delegateTool, delegatingTools, forbiddenForAgents, subagentTools } from
 /** Background agent that summarizes a session after its turns; it cannot be addressed. */
 export const narratorName = 'narrator'
 
-/** Role of a run. A worker comes from an agent file, from the registry, or from both; `gone` when it cannot work. */
+/** Role of a run. An `agent` comes from an agent file, from the registry, or from both; `gone` when it cannot work. */
 export type AgentRole =
   | { kind: BuiltInAgent | typeof narratorName }
-  | { kind: 'worker'; agent: WorkingAgent }
+  | { kind: 'agent'; agent: WorkingAgent }
   | { kind: 'gone'; name: string; error: RunError }
 
 /** Instructions, tools and model of an agent. */
@@ -34,7 +34,7 @@ const coordinatorTools: readonly string[] = [
 ]
 
 /**
- * Every worker has this tool: a brief or answer that is too long is cut, with a pointer to the rest. It shows only what its
+ * Every agent has this tool: a brief or answer that is too long is cut, with a pointer to the rest. It shows only what its
  * run or its requester was given.
  */
 export const readResultTool = 'read_result'
@@ -67,7 +67,7 @@ export function roleOf(
     model: null,
   }
   return {
-    kind: 'worker',
+    kind: 'agent',
     agent: { name, tools: own.tools, ask: own.ask, model: own.model, body: instructions, skills },
   }
 }
@@ -104,7 +104,7 @@ export function toolsOf(role: AgentRole, known: readonly string[], programTools:
       return known.filter((name) => coordinatorTools.includes(name))
     case 'general':
       return known.filter((name) => generalTools.includes(name) || programTools.includes(name))
-    case 'worker':
+    case 'agent':
       return known.filter(
         (name) => name === readResultTool || (role.agent.tools.includes(name) && !forbiddenForAgents.includes(name)),
       )

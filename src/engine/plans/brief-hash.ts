@@ -12,7 +12,7 @@ export function assertExpectedBrief(task: Task, { expectedBrief }: TaskChange): 
   if (expectedBrief === undefined || expectedBrief === briefHash(task)) return
   throw new HeddleError(
     'changed_meanwhile',
-    `task:${task.id} was changed in the meantime: it has another brief or agent than you saw`,
-    `look at what it is now, make your change there, and send it again: heddle show task:${task.id}`,
+    `task:${task.id} has changed since you read it: it has another brief or agent`,
+    `read it again, reapply your change, and retry: heddle show task:${task.id}`,
   )
 }

@@ -60,8 +60,8 @@ function startOf(text: string, bytes: number): string {
 
 /** An unavailable model gets the default: it must fail the child's run, not the spawning one. */
 function windowFor(windows: Windows, requested: string | null, profile: ProfileValue | undefined): number {
-  const { contextWindow: most } = profile ?? {}
-  const limit = most === undefined ? {} : { window: most }
+  const { contextWindow: window } = profile ?? {}
+  const limit = window === undefined ? {} : { window }
   try {
     const { name } = chooseModel(windows, { requested, ...modelOfProfile(windows, profile) })
     return windowOf(name === null ? { window: defaultWindow } : windows.model(name), limit)

@@ -1,7 +1,7 @@
 import { countPlannings } from '../../store/rows/plans.ts'
 import type { Reading } from '../../store/store.ts'
 
-/** Max plans of a request, with versions of them that were tried and replaced: models must not fail and plan anew without end. */
+/** Max plans of a request, with versions of them that were tried and replaced: models must not fail and replan without end. */
 const maxPlannings = 10
 
 /** Why a request cannot be planned again, and what to do instead; undefined if it can. */

@@ -65,7 +65,7 @@ function assertVersion({ called }: PolicyName, before: PolicyRecord | undefined,
   const now = before ? `it is at version ${current} now, by ${before.updatedBy}` : 'it does not exist now'
   throw new HeddleError(
     'changed_meanwhile',
-    `${called} was changed in the meantime: you changed version ${expected}, and ${now}`,
-    'look at what it is now, make your change there, and send it again',
+    `${called} has changed since you read it: you have version ${expected}, and ${now}`,
+    'read it again, reapply your change, and retry',
   )
 }

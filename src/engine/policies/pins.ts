@@ -16,7 +16,7 @@ import { resolveProfile } from './profiles.ts'
 import { findEntry, readRegistry } from './registry.ts'
 
 /** Where a pin is: a scope of a folder, of a session as the caller names it, or of the caller. */
-interface PinPlace {
+interface PinAddress {
   scope: PinScope
   folder: string
   session: string
@@ -30,7 +30,7 @@ export type PinTarget = { agentId: string } | { profileId: string }
 const maxFolder = 1000
 
 /** Pins a profile, in place of what is pinned there; for a new label it starts the session. */
-export function setPin(runtime: Runtime, place: PinPlace, target: PinTarget): Promise<Pin> {
+export function setPin(runtime: Runtime, place: PinAddress, target: PinTarget): Promise<Pin> {
   const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   const now = runtime.clock.now()
   return retryIfTaken(runtime, 'policy', async (tx) => {
@@ -43,7 +43,7 @@ export function setPin(runtime: Runtime, place: PinPlace, target: PinTarget): Pr
 }
 
 /** Removes a pin; false if nothing was pinned there. */
-export function removePin({ store, clock }: Runtime, place: PinPlace): Promise<boolean> {
+export function removePin({ store, clock }: Runtime, place: PinAddress): Promise<boolean> {
   return store.write('policy', async (tx) => {
     const id = place.scope === 'session' ? (await findPinnedSession(tx, place))?.id : idOf(place)
     if (id === undefined) return false
@@ -56,7 +56,7 @@ export function removePin({ store, clock }: Runtime, place: PinPlace): Promise<b
 /** The session that a caller names in a folder; undefined while it does not exist. */
 export async function findPinnedSession(
   rows: Reading,
-  { folder, session }: Pick<PinPlace, 'folder' | 'session'>,
+  { folder, session }: Pick<PinAddress, 'folder' | 'session'>,
 ): Promise<Session | undefined> {
   const { kind, id } = parseReference(session)
   if (kind !== null && kind !== 'session') return resolveSession(rows, session, folder)
@@ -66,7 +66,7 @@ export async function findPinnedSession(
 
 async function openSession(
   tx: Tx,
-  { folder, session: target, principal }: PinPlace,
+  { folder, session: target, principal }: PinAddress,
   fresh: { sessionId: string; segmentId: string; now: number },
 ): Promise<Session> {
   const { session, ...start } = await findTarget(tx, { folder, target }, principal)
@@ -90,7 +90,7 @@ async function resolvePin(tx: Tx, target: PinTarget): Promise<PinValue> {
   return { profileId, agentId }
 }
 
-function idOf({ scope, folder, principal }: PinPlace): string {
+function idOf({ scope, folder, principal }: PinAddress): string {
   if (scope === 'global') return ''
   if (scope === 'workspace') {
     if (folder.length <= maxFolder) return folder

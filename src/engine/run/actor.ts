@@ -158,7 +158,7 @@ function registeredAgent(
 
 /** An agent that has only a file is a skill: the run that starts it must be allowed to use it. */
 function mayWork(role: AgentRole, { skills }: Ceiling, isRegistered: boolean): AgentRole {
-  if (role.kind !== 'worker' || isRegistered || skills?.includes(role.agent.name) !== false) return role
+  if (role.kind !== 'agent' || isRegistered || skills?.includes(role.agent.name) !== false) return role
   return { kind: 'gone', name: role.agent.name, error: agentNotAllowed(role.agent.name, skills) }
 }
 
@@ -212,5 +212,5 @@ function modelOf(
 
 /** The model that was asked for: by the spawning call or the input, else by the agent's file at the first claim. */
 function requestedModel({ modelRequested, epoch }: ActorQuery, role: AgentRole): string | null {
-  return modelRequested ?? (epoch === 0 && role.kind === 'worker' ? role.agent.model : null)
+  return modelRequested ?? (epoch === 0 && role.kind === 'agent' ? role.agent.model : null)
 }

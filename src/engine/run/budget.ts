@@ -57,8 +57,8 @@ export async function reserve(
     if (draw.needs <= limit) continue
     const inUse = await reservedNow(tx, poolOf(draw, call, today))
     // Read once more after that: a call that has ended since the first look costs less than it had reserved.
-    const { before: _, ...anew } = call
-    const again = (await drawsOf(tx, { limits, today }, anew, maxCost)).find(({ key }) => key === draw.key) ?? draw
+    const { before: _, ...uncached } = call
+    const again = (await drawsOf(tx, { limits, today }, uncached, maxCost)).find(({ key }) => key === draw.key) ?? draw
     return again.needs - inUse[draw.unit] <= limit ? 'in use' : new BudgetSpent({ ...draw, limit }, draw.limit)
   }
   if (!call.before) await reserveUsage(tx, call, maxCost, clock.now())

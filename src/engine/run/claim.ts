@@ -27,7 +27,7 @@ import { nextRuns } from './queue-order.ts'
  * Claims the next runs (`nextRuns`) in one transaction: as many as slots are free, but at most this worker's share of all
  * slots, so that the others get theirs. None if no run is claimable or no slot is free.
  */
-export async function claimRuns(engine: Engine, claimant: Claimant, most: number): Promise<ClaimedRun[]> {
+export async function claimRuns(engine: Engine, claimant: Claimant, max: number): Promise<ClaimedRun[]> {
   const { store, limits } = engine
   for (;;) {
     const claimed = await store.write('claim', async (tx) => {
@@ -38,7 +38,7 @@ export async function claimRuns(engine: Engine, claimant: Claimant, most: number
       const { running } = view
       const chosen = await nextRuns(tx, {
         ...{ limits, running, sessionId: claimant.sessionId },
-        most: Math.min(most, share),
+        max: Math.min(max, share),
       })
       if (chosen.length === 0) return []
       const held = await holdRuns(tx, chosen)
@@ -115,7 +115,7 @@ async function bestQueued(
   // What is known to be the only one need not be read.
   if (queuedHere && queued === 1 && sessionId === undefined)
     return freeSlots(limits, running, queuedHere.lane) > 0 ? queuedHere : undefined
-  const [best] = await nextRuns(tx, { limits, running, sessionId, most: 1 })
+  const [best] = await nextRuns(tx, { limits, running, sessionId, max: 1 })
   return best
 }
 

@@ -106,7 +106,7 @@ export function approvalReason(
     return `${tool} asks first for ${persona?.identity.name}`
   if (permissions.some(({ tools }) => matchesToolPattern(tool, tools.ask ?? [])))
     return `${tool} asks first: the permissions of this conversation say so`
-  return role.kind === 'worker' && matchesToolPattern(tool, role.agent.ask)
+  return role.kind === 'agent' && matchesToolPattern(tool, role.agent.ask)
     ? `${tool} asks first for @${role.agent.name}: its file limits it`
     : undefined
 }

@@ -12,7 +12,7 @@ interface QueueView {
   /** Only work of this session. */
   sessionId?: string | undefined
   /** Max number of runs. */
-  most: number
+  max: number
 }
 
 /**
@@ -21,11 +21,11 @@ interface QueueView {
  * has waited longest. The claim lock must be held.
  */
 export async function nextRuns(tx: Tx, view: QueueView): Promise<Run[]> {
-  const { limits, sessionId, most } = view
+  const { limits, sessionId, max } = view
   const chosen: Run[] = []
   let running = view.running
   let page: QueuePage = { runs: [], isWhole: false }
-  while (chosen.length < most) {
+  while (chosen.length < max) {
     const full = lanes.filter((lane) => freeSlots(limits, running, lane) <= 0)
     if (full.length === lanes.length) break
     const filter: QueueFilter = {
@@ -36,7 +36,7 @@ export async function nextRuns(tx: Tx, view: QueueView): Promise<Run[]> {
       skipRuns: chosen,
     }
     if (!page.isWhole && !page.runs.some((run) => fits(run, filter)))
-      page = await readQueuePage(tx, filter, most - chosen.length)
+      page = await readQueuePage(tx, filter, max - chosen.length)
     const best = await bestOf(tx, page, filter, running)
     if (!best) break
     chosen.push(best)
@@ -52,8 +52,8 @@ interface QueuePage {
   isWhole: boolean
 }
 
-async function readQueuePage(tx: Tx, filter: QueueFilter, most: number): Promise<QueuePage> {
-  const limit = most + 1
+async function readQueuePage(tx: Tx, filter: QueueFilter, max: number): Promise<QueuePage> {
+  const limit = max + 1
   const runs = await queuedRuns(tx, filter, limit)
   return { runs, isWhole: runs.length < limit }
 }

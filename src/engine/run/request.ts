@@ -64,33 +64,33 @@ async function followRequest(
   signal: AbortSignal,
   { includeQuestions }: { includeQuestions: boolean },
 ): Promise<Request | BlockedRequest | undefined> {
-  const inputAtWork: Glance = (rows) => requestUnderWay(rows, itemId)
-  for (let glance = inputAtWork; ; ) {
-    // Heard before and during the read: a hint may come while it is not known yet which request is meant.
-    const heard = new Set<Hint>()
+  const inputAtWork: ActivityProbe = (rows) => requestUnderWay(rows, itemId)
+  for (let probe = inputAtWork; ; ) {
+    // Received before and during the read: a hint may come while it is not known yet which request is meant.
+    const receivedHints = new Set<Hint>()
     let concerns = (_: Hint) => false
     const changed = new AbortController()
     const wake = () => changed.abort('changed')
     const stop = runtime.store.onHint((hint) => {
-      heard.add(hint)
+      receivedHints.add(hint)
       if (concerns(hint)) wake()
     })
     signal.addEventListener('abort', wake)
     try {
-      const found = await runtime.store.read((rows) => look(rows, itemId, { includeQuestions, glance }))
+      const found = await runtime.store.read((rows) => readOpenRequest(rows, itemId, { includeQuestions, probe }))
       if ('answer' in found) return found
       if (found.approvals.length > 0 || found.until !== undefined) return found
       const { rootRunId, isTaken } = found
       const end: Hint = `ended:${rootRunId}`
       // Until a run takes the input, any run's hint may mean that one has; the end of the run ahead may answer it.
       concerns = (hint) => hint === end || (!isTaken && hint === 'runs')
-      if (![...heard].some(concerns)) {
+      if (![...receivedHints].some(concerns)) {
         if (signal.aborted) return undefined
         await runtime.clock.sleep(sweepEvery, changed.signal)
       }
       // After its own run's end the request has most likely ended, too; one that goes on has other runs at work.
-      if (![...heard].some(concerns)) glance = inputAtWork
-      else glance = isTaken && glance !== inputAtWork ? requestAtWork(rootRunId) : nothingAtWork
+      if (![...receivedHints].some(concerns)) probe = inputAtWork
+      else probe = isTaken && probe !== inputAtWork ? requestAtWork(rootRunId) : noProbe
     } finally {
       stop()
       signal.removeEventListener('abort', wake)
@@ -98,22 +98,22 @@ async function followRequest(
   }
 }
 
-/** Finds the root run of a request that has a run at work, by a few columns; undefined says nothing. */
-type Glance = (rows: Reading) => Promise<string | undefined>
+/** Finds the root run of a request that has a run at work, by a few columns; undefined: not known, read the request. */
+type ActivityProbe = (rows: Reading) => Promise<string | undefined>
 
-const nothingAtWork: Glance = async () => undefined
+const noProbe: ActivityProbe = async () => undefined
 
-function requestAtWork(rootRunId = ''): Glance {
+function requestAtWork(rootRunId = ''): ActivityProbe {
   return async (rows) => ((await hasActiveRun(rows, rootRunId)) ? rootRunId : undefined)
 }
 
-/** The request as it is now. What a glance finds at work is not read whole. */
-async function look(
+/** The request as it is now; not read whole if the probe finds it at work. */
+async function readOpenRequest(
   rows: Reading,
   itemId: string,
-  { includeQuestions, glance }: { includeQuestions: boolean; glance: Glance },
+  { includeQuestions, probe }: { includeQuestions: boolean; probe: ActivityProbe },
 ): Promise<Request | OpenRequest> {
-  const rootRunId = await glance(rows)
+  const rootRunId = await probe(rows)
   return rootRunId === undefined
     ? requestState(rows, itemId, includeQuestions)
     : { rootRunId, isTaken: true, approvals: [] }

@@ -193,7 +193,7 @@ async function joinOrCancelChildren(end: Settlement): Promise<boolean> {
 
 /**
  * Requests the cancellation of runs in the commit that ends what started them: a process that dies here leaves no orphan.
- * One that has ended stands for what it started and no run joins.
+ * For an ended run, cancels the children that no run has joined.
  */
 export async function cancelRuns(tx: Tx, runs: readonly Run[], reason: string): Promise<void> {
   for (const { id } of runs) {

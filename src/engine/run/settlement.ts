@@ -95,12 +95,12 @@ export async function beginSettlement(tx: Tx, engine: Engine, end: SettlementSta
   const { label, run, items: known, ...rest } = end
   const items = known ?? (await itemsOfRun(tx, run.id))
   const turnLabel = joinLabels([labelOf(items.map(messageOf)), label])
-  const isDone = isFirstAndAlone(end)
-  return { tx, engine, ...rest, run: { ...run, label }, items, turnLabel, turnId: engine.newId(), ...isDone }
+  const done = knownDone(end)
+  return { tx, engine, ...rest, run: { ...run, label }, items, turnLabel, turnId: engine.newId(), ...done }
 }
 
-/** Only runs of a session make its turns and its joins: one without a head has had no other run. */
-function isFirstAndAlone({ session, journal, waiting }: SettlementStart): Pick<Settlement, 'isDone'> {
+/** `isDone` if no rows need to be read for it: a session without a head has had no other run, so it has no joins. */
+function knownDone({ session, journal, waiting }: SettlementStart): Pick<Settlement, 'isDone'> {
   const isFirst = session.headTurnId === null && session.removedAt === null
   const isAlone = waiting?.length === 0 && journal.spawns.started === 0 && !journal.turnEnd
   return isFirst && isAlone ? { isDone: true } : {}

@@ -87,11 +87,11 @@ export async function submit(
     const { session } = accepted
     if (!ready) return accepted
     if (!worker) {
-      await queueAndTell(tx, ready, session)
+      await queueRun(tx, ready, session)
       return accepted
     }
     const claimed = await claimAtOnce(tx, worker.engine, worker.claimant, { sessions: [session], ready })
-    if (claimed?.run.id !== ready.run.id) await tellQueued(tx, ready.run, session)
+    if (claimed?.run.id !== ready.run.id) await publishQueued(tx, ready.run, session)
     return claimed ? { ...accepted, claimed } : accepted
   })
 }
@@ -124,7 +124,7 @@ interface NewInput extends Omit<Submission, keyof RunOptions | 'kind'> {
  */
 export async function acceptInput(tx: Tx, input: NewInput): Promise<AcceptedInput> {
   const { ready, ...accepted } = await takeInput(tx, input)
-  if (ready) await queueAndTell(tx, ready, accepted.session)
+  if (ready) await queueRun(tx, ready, accepted.session)
   return accepted
 }
 
@@ -231,17 +231,17 @@ interface NextRun {
 /** Returns the queued run for a session's waiting inputs, or queues one. Null while a run is under way: its end queues the next. */
 export async function nextRun(tx: Tx, next: NextRun): Promise<string | null> {
   const { runId, ready } = await findNextRun(tx, next)
-  if (ready) await queueAndTell(tx, ready, next.session)
+  if (ready) await queueRun(tx, ready, next.session)
   return runId
 }
 
-async function queueAndTell(tx: Tx, ready: ReadyRun, session: Session): Promise<void> {
+async function queueRun(tx: Tx, ready: ReadyRun, session: Session): Promise<void> {
   await ready.queue()
-  await tellQueued(tx, ready.run, session)
+  await publishQueued(tx, ready.run, session)
 }
 
-/** Tells clients and workers of a run that waits for a claim. */
-async function tellQueued(tx: Tx, run: Run, { label, folder }: Session): Promise<void> {
+/** Notifies clients and workers of a run that waits for a claim. */
+async function publishQueued(tx: Tx, run: Run, { label, folder }: Session): Promise<void> {
   await recordEvent(tx, {
     at: run.createdAt,
     kind: 'run.queued',

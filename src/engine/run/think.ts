@@ -59,7 +59,7 @@ async function requestReply(
   run.assertLease()
   run.modelCall = modelCall
   try {
-    // A summary is the runtime's own: how long and how lively answers shall be does not matter for it.
+    // Summaries ignore the run's max tokens and temperature.
     const settings = isAside ? {} : run.settings
     if (!isAside) run.sent = settings
     const { maxTokens: _, ...more } = settings
@@ -145,7 +145,7 @@ async function waitForOthers(run: ActiveRun): Promise<'parked'> {
 
 async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): Promise<Step | undefined> {
   const waiting = await waitingItems(tx, run.claimed.session.id)
-  const steering = await mayBeHeard(
+  const steering = await allowedSteering(
     tx,
     run,
     waiting.filter(({ kind }) => kind === 'steer'),
@@ -169,9 +169,9 @@ async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): P
 }
 
 /** Steering of senders with the right to this run: it may have been accepted while another run was under way. */
-async function mayBeHeard(tx: Tx, { claimed }: ActiveRun, items: InboxItem[]): Promise<InboxItem[]> {
-  const heard = items.map((item) => isStillAllowed(tx, item.principal, 'run.steer', claimed.run))
-  const allowed = await Promise.all(heard)
+async function allowedSteering(tx: Tx, { claimed }: ActiveRun, items: InboxItem[]): Promise<InboxItem[]> {
+  const checks = items.map((item) => isStillAllowed(tx, item.principal, 'run.steer', claimed.run))
+  const allowed = await Promise.all(checks)
   return items.filter((_, index) => allowed[index])
 }
 

@@ -9,8 +9,8 @@ import { changeThatLeft } from '../../store/rows/file-changes.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { ownerIn } from '../../store/rows/search/documents.ts'
 import {
-  lookAgainAt,
   passageStep,
+  scheduleCheck,
   type WrittenContent,
   type WrittenFile,
 } from '../../store/rows/search/written-files.ts'
@@ -42,7 +42,7 @@ export async function lookAtFile(context: FileContext, file: WrittenFile, pause:
   }
   const now = clock.now()
   const { size, changedAt } = sizeAndTime(file, stamp)
-  await store.write('index', (tx) => lookAgainAt(tx, { id: file.id, size, changedAt }, nextLook(changedAt, now)))
+  await store.write('index', (tx) => scheduleCheck(tx, { id: file.id, size, changedAt }, nextLook(changedAt, now)))
 }
 
 /** Whether a file has changed on the disk since its passages were indexed; false for a file of another machine. */

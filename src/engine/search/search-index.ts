@@ -1,7 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { hasUnindexed } from '../../store/rows/search/documents.ts'
-import { filesToLookAt, type WrittenFile } from '../../store/rows/search/written-files.ts'
+import { filesToCheck, type WrittenFile } from '../../store/rows/search/written-files.ts'
 import type { Runtime } from '../runtime.ts'
 import { lookAtFile } from './index-files.ts'
 import { indexBatch } from './index-turns.ts'
@@ -75,6 +75,6 @@ export function searchIndex(context: Pick<Runtime, 'store' | 'clock'> & { protec
   }
 
   function dueFiles(): Promise<WrittenFile[]> {
-    return store.read((rows) => filesToLookAt(rows, clock.now(), filesPerLook))
+    return store.read((rows) => filesToCheck(rows, clock.now(), filesPerLook))
   }
 }

@@ -145,7 +145,7 @@ export async function newSession(tx: Tx, start: NewSession): Promise<{ session: 
 }
 
 /**
- * Lets an idle session begin anew under its label, at a turn or at the root. The turns that it wrote before stay, and can be
+ * Restarts an idle session under its label, at a turn or at the root. The turns that it wrote before stay, and can be
  * addressed by their ids.
  */
 export async function restartSession(
@@ -212,7 +212,9 @@ function sessionBusy({ label }: Session): HeddleError {
 function notHead(session: Session): HeddleError {
   return new HeddleError(
     'not_head',
-    `the head of session "${session.label}" is ${session.headTurnId ? `turn:${session.headTurnId}` : 'nowhere yet'}`,
+    session.headTurnId
+      ? `the head of session "${session.label}" is turn:${session.headTurnId}`
+      : `session "${session.label}" has no turn yet`,
     'append without --parent to follow that head, or give a new label to start a session from the turn',
   )
 }

@@ -46,7 +46,7 @@ async function assertOwnTurns(rows: Reading, path: PlacedTurn[], { principal }: 
     if (run?.sessionId && own.has(run.sessionId)) continue
     throw new HeddleError(
       'forbidden',
-      `turn:${turn.id}, from which this session continues, is another's`,
+      `this session continues turn:${turn.id} of another user`,
       'only the owner can export it',
     )
   }

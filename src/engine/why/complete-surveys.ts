@@ -5,7 +5,7 @@ import { isWithin } from '../../domain/tools/within.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import { lastCompleteSurvey } from '../../store/rows/files/found-files.ts'
 import type { Reading } from '../../store/store.ts'
-import { isPassedOver } from '../files/file-now.ts'
+import { fileNow, isPassedOver } from '../files/file-now.ts'
 import type { KnownVersions } from './known-versions.ts'
 
 /** A content's place, when another one was last there, and the version before which it came. */
@@ -13,13 +13,18 @@ interface Arrival {
   path: string
   since?: Millis
   before?: FileVersion
+  /** When the content was last changed in its place. */
+  changedAt?: Millis
 }
 
 /**
- * Whether a version was in its file when a content came to another place: `there` unless something unseen has replaced it just before;
- * `gone` if a survey saw neither; `replaced` if it was there at that survey, and another version was recorded before the content came.
+ * Whether a version was in its file when a content came to another place: `gone` if a survey in between saw neither; `replaced` if it
+ * was there at that survey, and may have been replaced before the content came.
  */
 type Presence = 'there' | 'replaced' | 'gone'
+
+/** Clocks of file systems are coarser than ours. */
+const slackMs = 10
 
 /** Surveys at which every file of a folder was as its last record says. */
 export class CompleteSurveys {
@@ -44,7 +49,20 @@ export class CompleteSurveys {
     const versions = await this.#versions.of(join(version.folder, version.path))
     const next = versions.find((each) => compareVersions(each, version) > 0)
     if (next && next.at <= seenAt) return 'gone'
-    return next && next.at <= (place.since ?? 0) ? 'replaced' : 'there'
+    const lostAt = await this.#lostAt(version, next)
+    return lostAt > (place.since ?? 0) && lostAt + slackMs > (place.changedAt ?? Number.POSITIVE_INFINITY)
+      ? 'there'
+      : 'replaced'
+  }
+
+  /** Since when a file has another content, at the latest. One that is gone may have been moved at any time. */
+  async #lostAt(version: FileVersion, next: FileVersion | undefined): Promise<Millis> {
+    if (next?.found) return next.after === null ? Number.POSITIVE_INFINITY : next.found.changedAt
+    if (next) return next.before === version.after ? (next.command?.since ?? next.at) : 0
+    const now = await fileNow({ folder: version.folder, path: version.path, protect: this.#protect }).catch(
+      () => undefined,
+    )
+    return now?.kind === 'file' && now.sha256 !== version.after ? now.changedAt : Number.POSITIVE_INFINITY
   }
 
   /** Whether a version that found another content had already replaced it then. */

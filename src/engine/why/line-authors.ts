@@ -144,8 +144,9 @@ export class LineTracer implements Tracer {
     const [lines, author] = [open.lines().map(({ line }) => line), await this.#authorOf(place, node)]
     const found = await handOrigins(this, { ...place, since: via.since, kept }, hash, lines, author)
     const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
-    // A line that has stayed is put in doubt only by a file with exactly this content, which may have come there.
-    const isDoubt = (line: number) => found?.isWhole || !kept.has(line)
+    // A line that has stayed is put in doubt only by a file that may have come there: with exactly this content, or with most of it.
+    const isOtherFile = found?.isWhole || kept.size * 2 < origins.length
+    const isDoubt = (line: number) => isOtherFile || !kept.has(line)
     return new Map(all.filter(([line, each]) => each.author !== author && isDoubt(line)))
   }
 

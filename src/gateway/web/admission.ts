@@ -3,7 +3,7 @@ import { UsageError } from '../../domain/errors.ts'
 import type { Credential } from './credential.ts'
 
 /** Names under which this server may be asked: what a browser puts into `Host`, in small letters. */
-export interface OwnHosts {
+export interface AllowedHosts {
   has(host: string): boolean
   scheme: 'http' | 'https'
 }
@@ -11,8 +11,8 @@ export interface OwnHosts {
 /** Host headers for the address that is listened on, and for the names that the owner configured. */
 export function ownHosts(
   { bind, port, names }: { bind: string; port: number; names: readonly string[] },
-  scheme: OwnHosts['scheme'],
-): OwnHosts {
+  scheme: AllowedHosts['scheme'],
+): AllowedHosts {
   const loopback = ['127.0.0.1', 'localhost', '[::1]']
   const own = isAnyAddress(bind) ? loopback : [...loopback, bind.includes(':') ? `[${bind}]` : bind]
   const withPort = [...own, ...names].map((name) => `${name.toLowerCase()}:${port}`)
@@ -23,7 +23,7 @@ export function ownHosts(
 }
 
 /** Facts about a path, known before its sender is authenticated. */
-interface AskedPath {
+interface PathFacts {
   isPage: boolean
   /** Answered to anyone. */
   isOpen: boolean
@@ -33,7 +33,7 @@ interface AskedPath {
  * Refuses, by the headers alone, what no client of ours sends: another name for this server (DNS rebinding), and requests
  * that another web page caused. A link on another page may still open ours, which holds nothing before its own requests.
  */
-export function assertOwnClient(request: IncomingMessage, hosts: OwnHosts, { isPage, isOpen }: AskedPath): void {
+export function assertSameOrigin(request: IncomingMessage, hosts: AllowedHosts, { isPage, isOpen }: PathFacts): void {
   const { method = '', headers } = request
   const isReading = method === 'GET' || method === 'HEAD'
   if (!isReading && (method !== 'POST' || isOpen)) throw badMethod(method)

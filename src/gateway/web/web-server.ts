@@ -10,7 +10,14 @@ import { refusalAnswer } from '../refusals.ts'
 import type { Sender } from '../rights.ts'
 import { ownRoutes } from '../routes/table.ts'
 import { writeJson } from '../send-json.ts'
-import { assertOwnClient, assertOwnPage, hasBody, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
+import {
+  type AllowedHosts,
+  assertOwnPage,
+  assertSameOrigin,
+  hasBody,
+  isLoopbackAddress,
+  ownHosts,
+} from './admission.ts'
 import { AdmittedTokens } from './admitted-tokens.ts'
 import { cookieName, credentialOf } from './credential.ts'
 import { builtPage, sendPage } from './page-files.ts'
@@ -32,8 +39,8 @@ const nearbyPorts = 9
 export interface WebSettings {
   bind: string
   port: number
-  /** Take another port if this one is taken. */
-  isPortFree: boolean
+  /** Whether another port is taken if this one is in use. */
+  allowOtherPort: boolean
   /** Names besides the address under which this server is reached. */
   hosts: readonly string[]
   tls?: { cert: string; key: string }
@@ -65,10 +72,10 @@ export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings
   const port = await listen(server, settings)
   const scheme = tls ? 'https' : 'http'
   const hosts = ownHosts({ bind: settings.bind, port, names: settings.hosts }, scheme)
-  const door = new Door(context, { ...settings, hosts, cookie: cookieName(port) })
-  server.on('request', (request, response) => void door.answer(request, response))
+  const admission = new TcpAdmission(context, { ...settings, hosts, cookie: cookieName(port) })
+  server.on('request', (request, response) => void admission.answer(request, response))
   // Without this, Node asks for the body before anyone has looked at the headers.
-  server.on('checkContinue', (request, response) => void door.answer(request, response))
+  server.on('checkContinue', (request, response) => void admission.answer(request, response))
   server.on('error', context.onError)
   const [name] = settings.hosts
   return {
@@ -82,15 +89,16 @@ export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings
   }
 }
 
-interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'failuresPerMinute' | 'pageFolder' | 'home'> {
-  hosts: OwnHosts
+interface TcpAdmissionSettings
+  extends Pick<WebSettings, 'requestsPerSecond' | 'failuresPerMinute' | 'pageFolder' | 'home'> {
+  hosts: AllowedHosts
   cookie: string
 }
 
 /** Admits requests that come over TCP. */
-class Door {
+class TcpAdmission {
   readonly #context: Omit<RouteContext, 'senderOf'>
-  readonly #settings: DoorSettings
+  readonly #settings: TcpAdmissionSettings
   readonly #failures: RateLimits
   readonly #requests: RateLimits
   readonly #tokens: AdmittedTokens
@@ -99,7 +107,7 @@ class Door {
   readonly #senders = new WeakMap<IncomingMessage, Sender>()
   readonly #routes: (request: IncomingMessage, response: ServerResponse) => unknown
 
-  constructor(context: Omit<RouteContext, 'senderOf'>, settings: DoorSettings) {
+  constructor(context: Omit<RouteContext, 'senderOf'>, settings: TcpAdmissionSettings) {
     const { requestsPerSecond: perSecond, cookie, hosts } = settings
     this.#context = context
     this.#settings = settings
@@ -137,7 +145,7 @@ class Door {
       const path = requestPath(request)
       const isPage = !isReserved(path)
       const isProbe = path === ownRoutes.healthz || path === ownRoutes.readyz
-      assertOwnClient(request, this.#settings.hosts, { isPage, isOpen: isPage || isProbe })
+      assertSameOrigin(request, this.#settings.hosts, { isPage, isOpen: isPage || isProbe })
       if (isPage) {
         this.#requests.take(senderAddress(request))
         return await sendPage(request, response, { folder: this.#settings.pageFolder ?? builtPage, path })
@@ -184,10 +192,10 @@ class Door {
 /** Binds a port: the preferred one or, if the owner did not insist, one near it. */
 async function listen(
   server: ReturnType<typeof createServer>,
-  { bind, port, isPortFree }: WebSettings,
+  { bind, port, allowOtherPort }: WebSettings,
 ): Promise<number> {
   const nearby = port === 0 ? [] : Array.from({ length: nearbyPorts }, (_, n) => port + n + 1).filter((n) => n < 65_536)
-  for (const each of isPortFree ? [port, ...nearby, 0] : [port]) {
+  for (const each of allowOtherPort ? [port, ...nearby, 0] : [port]) {
     const failure = await tryListen(server, bind, each)
     if (!failure) return (server.address() as AddressInfo).port
     if (failure.code !== 'EADDRINUSE') throw cannotListen(bind, each, failure)
@@ -222,7 +230,7 @@ function assertSafeBind({ bind, tls, allowPlain }: WebSettings): void {
   throw new HeddleError(
     'plain_bind',
     `${bind} can be reached from other machines, and without TLS they would send their tokens in the clear`,
-    'set http.tls.cert and http.tls.key in heddle.yaml; or http.allowPlain: true, if a proxy before it has TLS',
+    'set http.tls.cert and http.tls.key in heddle.yaml; or http.allowPlain: true, if a proxy in front of it has TLS',
   )
 }
 

@@ -106,7 +106,7 @@ async function* backupChunks(rows: Snapshot, { clock, heddleVersion }: BackupOpt
 /** Keys that are valid in one database only: a restored one gets its own id, and old event cursors expire. */
 const databaseOnlyKeys: readonly MetaKey[] = ['database_id', 'events_floor']
 
-/** Tables of the search index that are larger than what they are made of, and made anew after a restore. */
+/** Tables of the search index that are larger than what they are made of, and rebuilt after a restore. */
 const rebuiltTables = ['search_words', 'search_passages']
 
 function exportedRow(table: string, row: BackupRow): BackupRow | undefined {

@@ -9,7 +9,7 @@ export interface StoredEmbedder {
   id: number
   dimensions: number
   /** Vectors of unrelated sentences: the similarity baseline. */
-  yardstick: string[]
+  baselineVectors: string[]
 }
 
 /** Vector of a memory; `seq` is in commit order. */
@@ -21,7 +21,7 @@ export interface StoredVector {
 
 export async function findEmbedder(rows: Reading, name: string): Promise<StoredEmbedder | undefined> {
   const row = await rows.first(byName({ name }))
-  return row && { id: row.id, dimensions: row.dimensions, yardstick: JSON.parse(row.yardstick) }
+  return row && { id: row.id, dimensions: row.dimensions, baselineVectors: JSON.parse(row.yardstick) }
 }
 
 /** Id of the embedder with this name; cheap enough to call each time. */
@@ -32,13 +32,13 @@ export async function findEmbedderId(rows: Reading, name: string): Promise<numbe
 /** Inserts an embedder, or updates its last use; safe when two processes do it at once. */
 export async function saveEmbedder(
   tx: Tx,
-  { name, dimensions, yardstick }: { name: string } & Omit<StoredEmbedder, 'id'>,
+  { name, dimensions, baselineVectors }: { name: string } & Omit<StoredEmbedder, 'id'>,
   now: Millis,
 ): Promise<void> {
   await tx.run(
     tx.build
       .insertInto('embedders')
-      .values({ name, dimensions, yardstick: JSON.stringify(yardstick), used_at: now })
+      .values({ name, dimensions, yardstick: JSON.stringify(baselineVectors), used_at: now })
       .onConflict((known) => known.column('name').doUpdateSet({ used_at: now })),
   )
 }

@@ -40,7 +40,7 @@ export async function narrativesCitingSince(rows: Reading, memoryId: number, fir
 }
 
 /** Current state of a cited memory. */
-interface MemoryFate {
+interface MemoryState {
   content: string
   supersededBy: number | null
   isForgotten: boolean
@@ -48,16 +48,16 @@ interface MemoryFate {
 }
 
 /** States of the memories that exist. */
-export async function memoryFatesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, MemoryFate>> {
+export async function memoryStatesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, MemoryState>> {
   if (ids.length === 0) return new Map()
   const columns = ['id', 'content', 'superseded_by', 'forgotten_at'] as const
   const active = await rows.all(rows.build.selectFrom('memories').select(columns).where('id', 'in', ids))
   const archived = await rows.all(rows.build.selectFrom('memories_archive').select(columns).where('id', 'in', ids))
-  const fate = (row: (typeof active)[number], isArchived: boolean): [number, MemoryFate] => [
+  const stateOf = (row: (typeof active)[number], isArchived: boolean): [number, MemoryState] => [
     row.id,
     { content: row.content, supersededBy: row.superseded_by, isForgotten: row.forgotten_at !== null, isArchived },
   ]
-  return new Map([...active.map((row) => fate(row, false)), ...archived.map((row) => fate(row, true))])
+  return new Map([...active.map((row) => stateOf(row, false)), ...archived.map((row) => stateOf(row, true))])
 }
 
 function numbers(rows: { id: number }[]): number[] {

@@ -28,10 +28,10 @@ export async function runsToCancel(rows: Reading): Promise<{ id: string; reason:
 
 /** Unfinished runs of a request, and ended ones that wait for children. */
 export async function workOf(rows: Reading, { rootRunId }: Pick<Run, 'rootRunId'>): Promise<Run[]> {
-  return (await rows.all(atWork({ rootRunId }))).map(runFrom)
+  return (await rows.all(unfinishedOrJoining({ rootRunId }))).map(runFrom)
 }
 
-const atWork = statement((db, arg: { rootRunId: string }) => {
+const unfinishedOrJoining = statement((db, arg: { rootRunId: string }) => {
   const runs = db.selectFrom('runs').selectAll('runs').where('runs.root_run_id', '=', arg.rootRunId)
   return runs
     .where('runs.finished_at', 'is', null)

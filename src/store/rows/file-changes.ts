@@ -5,7 +5,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { expectFile } from './search/written-files.ts'
+import { trackFile } from './search/written-files.ts'
 
 /** A file change by a tool call or an undo. Hashes are of the whole content, null where there is no file. */
 interface FileChange {
@@ -53,7 +53,7 @@ export async function recordFileChange(tx: Tx, change: FileChange, content: Stor
       line_map: change.lineMap,
     }),
   )
-  await expectFile(tx, change)
+  await trackFile(tx, change)
 }
 
 /** Stores a content once, however many versions have it. */

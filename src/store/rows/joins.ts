@@ -46,7 +46,7 @@ export async function hasOpenJoin(rows: Reading, sessionId: string): Promise<boo
 
 /** Whether a session still works for its parent. Messages that people send to it directly do not count. */
 export async function isWorkingForParent(rows: Reading, sessionId: string): Promise<boolean> {
-  return (await rows.first(atWork({ sessionId }))) !== undefined
+  return (await rows.first(openWork({ sessionId }))) !== undefined
 }
 
 /** Number of sessions that work for this one: with an unfinished run, or an open join. Tasks of plans do not count. */
@@ -113,7 +113,7 @@ export const hasOpenWork = (sessionId: RawBuilder<unknown>) => sql<boolean>`(
   OR EXISTS (SELECT 1 FROM joins JOIN runs ON runs.id = joins.run_id WHERE joins.session_id = ${sessionId}
                AND joins.fired_at IS NULL AND runs.requester_session_id IS NOT NULL))`
 
-const atWork = statement((db, arg: { sessionId: string }) =>
+const openWork = statement((db, arg: { sessionId: string }) =>
   raw<{ found: number }>(db, sql`SELECT 1 AS found WHERE ${hasOpenWork(sql`${arg.sessionId}`)}`),
 )
 

@@ -152,7 +152,7 @@ export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis
   await tx.run(end({ id, status, at }))
 }
 
-/** A no counts for the plan as it was then: one that was planned anew is another question. */
+/** A no counts for the plan as it was then: a replanned one is another question. */
 function awaitsUser({ types }: Dialect): RawBuilder<boolean> {
   const refused = sql.raw(types.json('approvals.input_json'))
   return sql<boolean>`(

@@ -11,12 +11,12 @@ import { runFrom } from './run-rows.ts'
 
 /** Runs of a task, oldest first. */
 export async function runsOfTask(rows: Reading, taskId: number): Promise<Run[]> {
-  return (await rows.all(ofTask({ taskId }))).map(runFrom)
+  return (await rows.all(runsByTask({ taskId }))).map(runFrom)
 }
 
 /** Tasks that need this one. */
 export async function tasksAfter(rows: Reading, taskId: number): Promise<number[]> {
-  return (await rows.all(after({ taskId }))).map(({ task_id }) => task_id)
+  return (await rows.all(dependentTasks({ taskId }))).map(({ task_id }) => task_id)
 }
 
 /** Events of a run's waits and model fallbacks, oldest first, as long as events are kept. */
@@ -60,11 +60,11 @@ export async function failedCalls(rows: Reading, runId: string): Promise<number>
   return Number((await rows.first(failed({ runId })))?.count ?? 0)
 }
 
-const ofTask = statement((db, arg: { taskId: number }) =>
+const runsByTask = statement((db, arg: { taskId: number }) =>
   db.selectFrom('runs').selectAll().where('task_id', '=', arg.taskId).orderBy('created_at').orderBy('id'),
 )
 
-const after = statement((db, arg: { taskId: number }) =>
+const dependentTasks = statement((db, arg: { taskId: number }) =>
   db.selectFrom('task_edges').select('task_id').where('needs_id', '=', arg.taskId).orderBy('task_id'),
 )
 

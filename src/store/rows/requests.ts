@@ -36,7 +36,7 @@ export async function findInputState(rows: Reading, itemId: string): Promise<Inp
   )
 }
 
-/** The request of a run that has an input and is at work: nothing of it has ended, and it waits for nobody. */
+/** The request of a running run with this input: no run of it has ended or waits for the user. */
 export async function requestUnderWay(rows: Reading, itemId: string): Promise<string | undefined> {
   return (await rows.first(running({ itemId })))?.root_run_id
 }

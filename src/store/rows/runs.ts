@@ -61,7 +61,7 @@ export async function relockFreeRuns(tx: Tx, runs: readonly Run[]): Promise<Run[
 /** Locks the row of a run of which nothing is read. */
 export async function lockRunRow(tx: Tx, id: string): Promise<void> {
   tx.locking('runs')
-  if (!tx.dialect.hasOneWriter) await tx.run(held({ id }))
+  if (!tx.dialect.hasOneWriter) await tx.run(idLocked({ id }))
 }
 
 /** Locks a run's row unless another transaction holds it; returns whether it did. */
@@ -249,7 +249,7 @@ const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('runs').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
-const held = statement((db, arg: { id: string }, { lockRows }) =>
+const idLocked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockRows),
 )
 

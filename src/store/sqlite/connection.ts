@@ -72,7 +72,7 @@ export class SqliteConnection {
   }
 }
 
-/** SQLite compiles a statement anew each time a bare parameter is bound as its limit; into an expression it does not look. */
+/** SQLite recompiles a statement each time a bare parameter is bound as its limit; into an expression it does not look. */
 function withOpaqueLimit(sql: string): string {
   return sql.replace(/\blimit \?/gi, 'limit (? + 0)')
 }

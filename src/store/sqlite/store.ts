@@ -20,7 +20,7 @@ export function openSqliteStore(file: string, context: StoreContext, writing: Sq
     for (const listener of listeners) listener(hint)
   }
   const reading = readerBeside(writing, file)
-  // After each commit every other connection forgets its pages and reads them anew. Only what cannot write is read here.
+  // After each commit every other connection forgets its pages and reloads them. Only what cannot write is read here.
   const connectionFor = ({ sql }: Prepared) => (writing.isIdle && /^\s*select\b/i.test(sql) ? writing : reading)
   const writer = new SqliteWriter(writing, file, context, send)
   const gate = new DrainGate()

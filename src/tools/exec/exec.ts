@@ -216,11 +216,11 @@ function describe({ network, isConfined }: ExecSettings): string {
 }
 
 async function directoryAt(handle: PathHandle): Promise<{ path: string; names: string[] }> {
-  const sight = await handle.look()
-  if (sight.kind === 'directory') return sight
-  if (sight.kind === 'outside')
+  const status = await handle.stat()
+  if (status.kind === 'directory') return status
+  if (status.kind === 'outside')
     throw new HeddleError('forbidden', `${handle.shown} leads out of the session's folder`, 'give a cwd inside of it')
-  const what = sight.kind === 'missing' ? `there is no ${handle.shown}` : `${handle.shown} is not a directory`
+  const what = status.kind === 'missing' ? `there is no ${handle.shown}` : `${handle.shown} is not a directory`
   throw new HeddleError('wrong_kind', what, 'give a directory as cwd; list_dir with path . shows what is there')
 }
 

@@ -1,18 +1,18 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-const disguise = 'an embedded IPv4 address'
+const embeddedIPv4 = 'an embedded IPv4 address'
 
 /**
  * Reason why an address is not public; undefined for a public one. An address that cannot be parsed is not public, and
  * neither is one that embeds another: the translating gateway decides where it leads.
  */
-export function whyNotPublic(address: string): string | undefined {
+export function nonPublicReason(address: string): string | undefined {
   if (isIPv4(address)) return firstMatch(ipv4Ranges, bytesOfIPv4(address))
   if (!isIPv6(address)) return 'not an address'
   // A zone is valid on one machine only.
   if (address.includes('%')) return 'link-local'
   const bytes = bytesOfIPv6(address)
-  return firstMatch(ipv6Ranges, bytes) ?? (isIsatap(bytes) ? disguise : undefined)
+  return firstMatch(ipv6Ranges, bytes) ?? (isIsatap(bytes) ? embeddedIPv4 : undefined)
 }
 
 interface Range {
@@ -40,7 +40,7 @@ const ipv6Ranges = [
   ...rangesOf(bytesOfIPv6, {
     'this machine': ['::1/128'],
     'this network': ['::/128'],
-    [disguise]: [
+    [embeddedIPv4]: [
       '::/96',
       '::ffff:0:0/96',
       '::ffff:0:0:0/96',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { HeddleError } from '../../domain/errors.ts'
-import { whyNotPublic } from './addresses.ts'
+import { nonPublicReason } from './addresses.ts'
 
 /** Resolves a host name to all its addresses. */
 export type Lookup = (host: string) => Promise<readonly string[]>
@@ -39,7 +39,7 @@ export async function resolveTarget(
   if (!isAllowedOrigin) refuseByName(url, host)
   const addresses = isIP(host) ? [host] : await addressesOf(host, lookup)
   if (addresses.length === 0) throw unknownHost()
-  const why = isAllowedOrigin ? undefined : addresses.map(whyNotPublic).find((found) => found !== undefined)
+  const why = isAllowedOrigin ? undefined : addresses.map(nonPublicReason).find((found) => found !== undefined)
   if (why !== undefined) throw notPublic(why)
   return { url, addresses }
 }

@@ -3,7 +3,7 @@ import { agentDirectories } from '../../domain/agent.ts'
 import type { Coverage } from '../../domain/approval.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/text/visible.ts'
-import type { FileContent, FilePlace } from '../../domain/tools/path-handle.ts'
+import type { FileContent, FileLocation } from '../../domain/tools/path-handle.ts'
 import type { Call, Preview, SinkCall, ToolOutcome } from '../../domain/tools/tool.ts'
 import { refuseGuarded } from '../guard/guarded-places.ts'
 import { hashOf } from './content-hash.ts'
@@ -29,7 +29,7 @@ export function writingCoverage({ handle }: Pick<Call, 'handle'>): Promise<Cover
       pattern: JSON.stringify({ path: '**' }),
       confinement: null,
     }
-    return { fate: 'kept', answer }
+    return { state: 'kept', answer }
   })
 }
 
@@ -54,7 +54,7 @@ export function previewChange(call: Call, make: MakeContent): Promise<Preview> {
       { name: 'where', value: quotePath(join(place.folder, path)) },
       { name: 'does', value: before ? 'changes this file' : 'creates this file' },
     ]
-    return { fate: 'kept', answer: { facts, change, frozen: { path, before: before ? hashOf(before.bytes) : null } } }
+    return { state: 'kept', answer: { facts, change, frozen: { path, before: before ? hashOf(before.bytes) : null } } }
   })
 }
 
@@ -64,12 +64,12 @@ function toText(bytes: Buffer, otherwise = bytes.toString()): string {
   return 'binary' in kind ? otherwise : new TextDecoder(kind.encoding, { ignoreBOM: true }).decode(bytes)
 }
 
-function makeContent(place: FilePlace, make: MakeContent, shown: string): Buffer {
+function makeContent(place: FileLocation, make: MakeContent, shown: string): Buffer {
   refuseGuarded(place)
   return make(place.before, shown)
 }
 
 /** Path under which changes are stored: relative to the folder, with links resolved. */
-export function pathOf({ names }: Pick<FilePlace, 'names'>): string {
+export function pathOf({ names }: Pick<FileLocation, 'names'>): string {
   return names.join('/')
 }

@@ -26,7 +26,7 @@ import {
   type Root,
 } from './inside.ts'
 import { changedFileError, kindOf, outsideFolderError, wrongKind } from './path-refusals.ts'
-import { takePlace } from './place.ts'
+import { holdLocation } from './place.ts'
 import { shownName } from './shown-name.ts'
 
 const maxPathBytes = 4096
@@ -88,7 +88,7 @@ function handleOf(
   return {
     shown: shownName(shown),
     address,
-    look: () =>
+    stat: () =>
       withExplainedErrors(shown, async () => {
         const { root, end } = await find()
         if (end.at !== 'inside') return { kind: end.at }
@@ -110,10 +110,10 @@ function handleOf(
       return use(openDirectory(root, shown, path, opened)).finally(() => opened.file.close())
     },
     async replaceFile(decide) {
-      const place = await withExplainedErrors(shown, () => find().then((way) => takePlace(shown, way)))
+      const place = await withExplainedErrors(shown, () => find().then((way) => holdLocation(shown, way)))
       try {
-        const { fate, answer } = await decide(place)
-        await withExplainedErrors(shown, () => place.become(fate), 'written')
+        const { state, answer } = await decide(place)
+        await withExplainedErrors(shown, () => place.applyState(state), 'written')
         return answer
       } finally {
         await place.leave()

@@ -7,12 +7,12 @@ const maxLinks = 40
 
 /** Links inside the root that a path leads through, and where it stops to exist if that is inside. */
 export async function linksTo(root: Root, path: string): Promise<string[]> {
-  const { links, missing } = await wayTo(root, path)
+  const { links, missing } = await followLinks(root, path)
   return missing !== undefined && isWithin(missing, root.path) ? [...links, missing] : links
 }
 
-/** Way of a path through links. */
-interface Way {
+/** Where a path leads through links. */
+interface LinkTrail {
   /** Links inside the root. */
   links: string[]
   /** Real path, or what it would be; undefined for a loop. */
@@ -21,7 +21,7 @@ interface Way {
   missing?: string
 }
 
-export async function wayTo(root: Root, path: string): Promise<Way> {
+export async function followLinks(root: Root, path: string): Promise<LinkTrail> {
   const found: string[] = []
   const names = path.split('/').filter(Boolean)
   let here = '/'

@@ -52,8 +52,8 @@ function lineOf(name: string, kind: Kind, bytes: number, target: string): string
 
 async function describeTarget(directory: OpenDirectory, name: string): Promise<string> {
   const handle = directory.at(name)
-  const sight = await handle.look().catch(() => undefined)
-  if (sight?.kind === 'outside') return 'out of the folder'
-  if (!sight || sight.kind === 'missing') return 'nowhere'
-  return `to ${shownName(sight.names.join('/') || '.')}${sight.kind === 'directory' ? '/' : ''}`
+  const status = await handle.stat().catch(() => undefined)
+  if (status?.kind === 'outside') return 'out of the folder'
+  if (!status || status.kind === 'missing') return 'nowhere'
+  return `to ${shownName(status.names.join('/') || '.')}${status.kind === 'directory' ? '/' : ''}`
 }

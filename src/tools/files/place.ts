@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
-import type { FileContent, FileFate, FilePlace } from '../../domain/tools/path-handle.ts'
+import type { FileContent, FileLocation, NewFileState } from '../../domain/tools/path-handle.ts'
 import { isRunByGit } from '../guard/git-places.ts'
 import { protectedPathError } from '../guard/guarded-places.ts'
 import { isAmong, readOnlyPlace } from '../guard/protected-places.ts'
@@ -15,8 +15,8 @@ const maxBytes = 20 * 1024 * 1024
 const permissionBits = 0o777
 
 /** A file's location, held open, so that a concurrent change by another process is detected. */
-interface HeldPlace extends FilePlace {
-  become(fate: FileFate): Promise<void>
+interface HeldLocation extends FileLocation {
+  applyState(state: NewFileState): Promise<void>
   /** Must always be called. */
   leave(): Promise<void>
 }
@@ -25,11 +25,11 @@ interface HeldPlace extends FilePlace {
  * Opens the directory of a resolved path and verifies that it lies inside; from then on only the descriptor is used, so
  * that links swapped in meanwhile have no effect.
  */
-export async function takePlace(shown: string, { root, end }: ResolvedPath): Promise<HeldPlace> {
+export async function holdLocation(shown: string, { root, end }: ResolvedPath): Promise<HeldLocation> {
   const { directory, names } = placeOf(shown, end)
   const opened = await openInside(root, directory)
   if (!opened) throw outsideFolderError(shown)
-  // Side by side: most of what git trusts lies elsewhere.
+  // In parallel: most of what git trusts lies elsewhere.
   const [trust, held] = await Promise.allSettled([
     whyNotWritten(root, shown, join(opened.real, ...names)),
     holdOpen(root, shown, opened, names, end.at === 'inside'),
@@ -70,7 +70,7 @@ async function holdOpen(
   directory: OpenedPath,
   names: string[],
   isThere: boolean,
-): Promise<HeldPlace> {
+): Promise<HeldLocation> {
   if (!directory.stats.isDirectory()) throw changedFileError(shown)
   const path = join(baseOf(directory), names[0] ?? '')
   const found =
@@ -79,7 +79,7 @@ async function holdOpen(
     folder: root.path,
     names: [...namesBelow(root, directory.real), ...names],
     before: found?.file,
-    become: (fate) => become(root, shown, directory, names, found, fate),
+    applyState: (state) => applyState(root, shown, directory, names, found, state),
     leave: async () => void (await Promise.all([directory.file.close(), found?.opened.close()])),
   }
 }
@@ -116,18 +116,18 @@ async function readAt(root: Root, shown: string, path: string): Promise<Found> {
   }
 }
 
-async function become(
+async function applyState(
   root: Root,
   shown: string,
   directory: OpenedPath,
   names: string[],
   found: Found | undefined,
-  fate: FileFate,
+  state: NewFileState,
 ): Promise<void> {
-  if (fate === 'kept') return
-  if (fate === 'removed') {
+  if (state === 'kept') return
+  if (state === 'removed') {
     if (!found) return
-    await mustBeAsFound(root, shown, directory, names[0] ?? '', found)
+    await assertUnchanged(root, shown, directory, names[0] ?? '', found)
     await root.disk.remove(join(baseOf(directory), names[0] ?? ''))
     return syncNames(directory)
   }
@@ -135,19 +135,19 @@ async function become(
     const { path: temporary, file } = await writeBeside(
       root,
       last,
-      fate.bytes,
-      fate.mode ?? found?.file.mode,
+      state.bytes,
+      state.mode ?? found?.file.mode,
       found?.stats,
     )
     try {
-      await both(file.close(), mustBeAsFound(root, shown, last, name, found))
+      await both(file.close(), assertUnchanged(root, shown, last, name, found))
       await root.disk.rename(temporary, join(baseOf(last), name))
     } catch (error) {
       await root.disk.remove(temporary).catch(() => undefined)
       throw error
     }
     await syncNames(last)
-    await mustBeThere(root, shown, last)
+    await assertNotMoved(root, shown, last)
   })
 }
 
@@ -247,8 +247,14 @@ async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
 }
 
 /** Called right before the change, so that a concurrent change by another process is not overwritten. */
-async function mustBeAsFound(root: Root, shown: string, directory: OpenedPath, name: string, found: Found | undefined) {
-  await mustBeThere(root, shown, directory)
+async function assertUnchanged(
+  root: Root,
+  shown: string,
+  directory: OpenedPath,
+  name: string,
+  found: Found | undefined,
+) {
+  await assertNotMoved(root, shown, directory)
   const now = await root.disk.find(join(baseOf(directory), name))
   if (!now && !found) return
   const same = (['dev', 'ino', 'size', 'mtimeMs', 'ctimeMs'] as const).every((key) => now?.[key] === found?.stats[key])
@@ -256,7 +262,7 @@ async function mustBeAsFound(root: Root, shown: string, directory: OpenedPath, n
 }
 
 /** The descriptor stays valid if the directory is moved, but the path is then another one. */
-async function mustBeThere({ disk }: Root, shown: string, { byDescriptor, real }: OpenedPath): Promise<void> {
+async function assertNotMoved({ disk }: Root, shown: string, { byDescriptor, real }: OpenedPath): Promise<void> {
   const now = byDescriptor === undefined ? await disk.realpath(real) : disk.pathBehind(byDescriptor)
   if (now !== real) throw changedFileError(shown)
 }

@@ -15,18 +15,22 @@ export const resolvePath: Tool<z.output<ReturnType<typeof input>>> = defineTool(
   paths: ['path'],
   async run(_, call) {
     const handle = call.handle('path')
-    const sight = await handle.look()
-    if (sight.kind === 'outside')
+    const status = await handle.stat()
+    if (status.kind === 'outside')
       return {
         status: 'ok',
         output: `${handle.shown} leads out of the folder ${shownName(call.folder)}: no tool reaches it`,
       }
-    if (sight.kind === 'missing')
+    if (status.kind === 'missing')
       return {
         status: 'ok',
         output: `${handle.shown} is inside the folder ${shownName(call.folder)}, and nothing is there`,
       }
-    const what = { file: `a file of ${sight.bytes} bytes`, directory: 'a directory', other: 'a device, pipe or socket' }
-    return { status: 'ok', output: `${shownName(sight.path)} is ${what[sight.kind]}, inside the folder` }
+    const what = {
+      file: `a file of ${status.bytes} bytes`,
+      directory: 'a directory',
+      other: 'a device, pipe or socket',
+    }
+    return { status: 'ok', output: `${shownName(status.path)} is ${what[status.kind]}, inside the folder` }
   },
 })

@@ -107,8 +107,8 @@ function cutAround(line: string, at: number): string {
 /** Files to search that match the glob, in path order. */
 async function* filesOf({ at, glob }: Search, scope: SearchScope): AsyncIterable<PathHandle> {
   const start = syncHandle(at)
-  const sight = await start.look()
-  if (sight.kind === 'file') return yield start
+  const status = await start.stat()
+  if (status.kind === 'file') return yield start
   const globs = glob === undefined ? undefined : alternatives(glob).flatMap((each) => readGlob(each) ?? [])
   const { directory, ...top } = await start.openDirectory(async (directory) => ({
     directory,

@@ -62,8 +62,8 @@ export async function touchedSince({
   const gone = paths(({ is }) => is === undefined)
   const isOtherwiseHidden = [...changed, ...created, ...gone].some((path) => ignoreFile.test(path))
   const removed = isOtherwiseHidden ? await missingOf(folder, gone) : gone
-  const sight = await handle.look()
-  const touched = limitPaths('path' in sight ? sight.path : folder.folder, { changed, removed, created })
+  const status = await handle.stat()
+  const touched = limitPaths('path' in status ? status.path : folder.folder, { changed, removed, created })
   // The exec guard watches what git would run there.
   const unseen = [...new Set([...before.passedOver, ...surveyed.passedOver])].filter((name) => name !== '.git').sort()
   const directories = surveyed.directories.filter((path) => !before.directories.includes(path))
@@ -90,7 +90,7 @@ async function missingOf(folder: PathAddress, paths: string[]): Promise<string[]
 
 async function isMissing(address: PathAddress): Promise<boolean> {
   try {
-    return (await syncHandle(address).look()).kind === 'missing'
+    return (await syncHandle(address).stat()).kind === 'missing'
   } catch {
     return true
   }

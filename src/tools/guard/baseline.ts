@@ -81,8 +81,8 @@ export async function changesSince({ packed, own, command, ...place }: BaselineC
 
 /** Absolute paths are made relative to the folder, under either of its names. */
 async function commandPaths({ folder }: CommandPlace, command: string): Promise<string[]> {
-  const sight = await syncHandle({ ...folder, path: '.' }).look()
-  return wordsBelow([folder.folder, ...('path' in sight ? [sight.path] : [])], wordsOf(command))
+  const status = await syncHandle({ ...folder, path: '.' }).stat()
+  return wordsBelow([folder.folder, ...('path' in status ? [status.path] : [])], wordsOf(command))
 }
 
 /** Whether a file's content is what this request left. */

@@ -47,7 +47,7 @@ export function inHome(path: string, userHome: string): string {
 /** Text of a git file, also outside the folder; it never reaches a model. */
 export async function readGitFile(disk: Disk, path: string): Promise<string | undefined> {
   try {
-    // Most are missing, and an error that is made and thrown costs more than this look.
+    // Most are missing, and a thrown error is slower than this stat.
     if (!(await disk.find(path))) return undefined
     const file = await disk.open(await disk.realpath(path))
     try {

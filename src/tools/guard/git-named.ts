@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { userGitOf } from '../../domain/tools/user-git.ts'
 import { isWithin } from '../../domain/tools/within.ts'
 import type { Root } from '../files/inside.ts'
-import { wayTo } from '../files/links-to.ts'
+import { followLinks } from '../files/links-to.ts'
 import { type GitSetting, includedBy, inHome, readGitFile, readGitSettings } from './git-config.ts'
 import { isData, programWords, shellWords } from './git-programs.ts'
 
@@ -22,15 +22,15 @@ export interface UserSettings {
 }
 
 /** Files in the folder that git reads or runs. */
-interface NamedPlace {
+interface GitReferencedPath {
   path: string
   /** A program: it counts only as a file, while hooks are a directory. */
   isProgram: boolean
 }
 
 /** Everything that settings and links of git lead to. */
-export class NamedPlaces {
-  readonly inside = new Map<string, NamedPlace>()
+export class GitReferencedPaths {
+  readonly inside = new Map<string, GitReferencedPath>()
   /** Files outside the folder: they may have another name inside. */
   readonly outside = new Set<string>()
 
@@ -46,36 +46,36 @@ export class NamedPlaces {
 export async function userSettings({ protect, disk }: Root): Promise<UserSettings> {
   const { home, configs } = protect.userGit ?? userGitOf({}, homedir())
   const seen = new Set<string>()
-  // Side by side: each write of a file waits for it.
+  // In parallel: every file write waits for this.
   const found = await Promise.all(configs.map((file) => readGitSettings(disk, file, home, seen)))
   return { home, configs, settings: found.flat() }
 }
 
-/** Notes what the user's own settings lead to, wherever git is called in the folder. */
-export async function noteNamedByUser(root: Root, user: UserSettings, named: NamedPlaces): Promise<void> {
+/** Adds what the user's own settings lead to, wherever git is called in the folder. */
+export async function addUserGitPaths(root: Root, user: UserSettings, named: GitReferencedPaths): Promise<void> {
   await Promise.all([
     ...user.configs.map((file) => notePath(root, file, 'file', named)),
     noteSettings(root, user.settings, root.path, user.home, named),
   ])
 }
 
-/** Notes what the user's settings lead to in one work tree: relative paths. */
-export async function noteNamedInTree(
+/** Adds what the user's settings lead to in one work tree: relative paths. */
+export async function addWorkTreePaths(
   root: Root,
   workTree: string,
   { settings, home }: UserSettings,
-  named: NamedPlaces,
+  named: GitReferencedPaths,
 ): Promise<void> {
   const inTree = settings.filter((setting) => includedBy(setting, home) === undefined)
   await noteSettings(root, inTree, workTree, home, named, (path) => !/^[~/]/.test(path))
 }
 
-/** Notes what a repository's configuration, its links and the user's settings lead to. */
-export async function noteNamedBy(
+/** Adds what a repository's configuration, its links and the user's settings lead to. */
+export async function addRepositoryPaths(
   root: Root,
   { directory, workTree }: Repository,
   user: UserSettings,
-  named: NamedPlaces,
+  named: GitReferencedPaths,
 ): Promise<void> {
   const common = resolve(directory, ((await readGitFile(root.disk, join(directory, 'commondir'))) ?? '.').trim())
   const configs = new Set([common, directory].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]))
@@ -94,14 +94,14 @@ export async function noteNamedBy(
       noteSettings(root, settings, tree, user.home, named),
       noteExistingFiles(root, settings, tree, named),
       // Those of the folder itself are noted once.
-      ...(tree === root.path ? [] : [noteNamedInTree(root, tree, user, named)]),
+      ...(tree === root.path ? [] : [addWorkTreePaths(root, tree, user, named)]),
     ]),
   )
 }
 
 /** Notes links inside the folder on the way to a path, but not the path itself. */
-export async function noteLinks(root: Root, path: string, named: NamedPlaces): Promise<void> {
-  for (const link of (await wayTo(root, path)).links) named.add(link, false)
+export async function noteLinks(root: Root, path: string, named: GitReferencedPaths): Promise<void> {
+  for (const link of (await followLinks(root, path)).links) named.add(link, false)
 }
 
 async function noteSettings(
@@ -109,7 +109,7 @@ async function noteSettings(
   settings: readonly GitSetting[],
   tree: string,
   home: string,
-  named: NamedPlaces,
+  named: GitReferencedPaths,
   isWanted: (path: string) => boolean = () => true,
 ): Promise<void> {
   const at = (path: string) => resolve(tree, inHome(path, home))
@@ -129,7 +129,7 @@ async function noteSettings(
   await Promise.all(settings.map(note))
 }
 
-async function noteHooks(root: Root, hooks: string, named: NamedPlaces): Promise<void> {
+async function noteHooks(root: Root, hooks: string, named: GitReferencedPaths): Promise<void> {
   await notePath(root, hooks, 'directory', named)
   // Husky's hooks run those of the same name one directory above.
   if (basename(hooks) === '_') await notePath(root, dirname(hooks), 'directory', named)
@@ -146,7 +146,7 @@ async function noteExistingFiles(
   root: Root,
   settings: readonly GitSetting[],
   tree: string,
-  named: NamedPlaces,
+  named: GitReferencedPaths,
 ): Promise<void> {
   const mayRun = settings.filter((setting) => !isData(setting))
   for (const word of mayRun.flatMap(({ value }) => shellWords(value))) {
@@ -160,9 +160,9 @@ async function notePath(
   root: Root,
   path: string,
   kind: 'file' | 'directory' | 'program',
-  named: NamedPlaces,
+  named: GitReferencedPaths,
 ): Promise<void> {
-  const { links, end, missing } = await wayTo(root, path)
+  const { links, end, missing } = await followLinks(root, path)
   const isDirectory = end !== undefined && missing === undefined && (await findOrNothing(root, end))?.isDirectory()
   if (isDirectory && kind === 'program') return
   for (const link of links) named.add(link, kind === 'program')

@@ -5,11 +5,11 @@ import type { Disk } from '../files/disk.ts'
 import { type OpenedPath, openInside, type Root } from '../files/inside.ts'
 import { readGitFile } from './git-config.ts'
 import {
-  NamedPlaces,
+  addRepositoryPaths,
+  addUserGitPaths,
+  addWorkTreePaths,
+  GitReferencedPaths,
   noteLinks,
-  noteNamedBy,
-  noteNamedByUser,
-  noteNamedInTree,
   type Repository,
   type UserSettings,
   userSettings,
@@ -68,9 +68,10 @@ interface VisitedDirectory {
 
 /** Notes what git reads or runs in a folder wherever it is called there, and by repositories that contain the folder. */
 export async function noteSurroundings(root: Root, user: UserSettings, places: GitPlaces): Promise<void> {
-  const named = new NamedPlaces()
-  await noteNamedByUser(root, user, named)
-  for (const repository of await repositoriesAround(root, named)) await noteNamedBy(root, repository, user, named)
+  const named = new GitReferencedPaths()
+  await addUserGitPaths(root, user, named)
+  for (const repository of await repositoriesAround(root, named))
+    await addRepositoryPaths(root, repository, user, named)
   await take(root, named, places)
 }
 
@@ -94,8 +95,8 @@ export async function noteGit(
   await inDirectory(root, path, async (opened, base) => {
     const parts: WatchedPath[] = []
     for (const part of gitParts) parts.push({ path: join(path, part), state: await stateAt(root, `${base}/${part}`) })
-    const byUser = new NamedPlaces()
-    if (!isTrusted) await noteNamedInTree(root, workTree, user, byUser)
+    const byUser = new GitReferencedPaths()
+    if (!isTrusted) await addWorkTreePaths(root, workTree, user, byUser)
     const directory = { path, id: identityOf(opened.stats), parts, byUser: await watchedOf(root, byUser) }
     places.directories.push(directory)
     if (isTrusted) await noteRepository(root, { directory: path, workTree }, user, places)
@@ -106,7 +107,7 @@ export async function noteGit(
 }
 
 /** Repositories in the directories above a folder; git uses the first that is whole, so that each may count. */
-async function repositoriesAround(root: Root, named: NamedPlaces): Promise<Repository[]> {
+async function repositoriesAround(root: Root, named: GitReferencedPaths): Promise<Repository[]> {
   const above: string[] = []
   for (let path = root.path; path !== dirname(path); path = dirname(path)) above.push(dirname(path))
   const found = await Promise.all(
@@ -149,11 +150,11 @@ export function isReadByGit(name: string): boolean {
  * waits for it.
  */
 export async function isRunByGit(given: Root, path: string): Promise<boolean> {
-  const root = { ...given, disk: lookingOnce(given) }
-  const named = new NamedPlaces()
+  const root = { ...given, disk: cachedDisk(given) }
+  const named = new GitReferencedPaths()
   const readUser = async () => {
     const user = await userSettings(root)
-    await noteNamedByUser(root, user, named)
+    await addUserGitPaths(root, user, named)
     return user
   }
   const inside: string[] = []
@@ -166,24 +167,24 @@ export async function isRunByGit(given: Root, path: string): Promise<boolean> {
   ])
   if (isPart.includes(true)) return true
   const repositories = [...around, ...within].filter((repository) => repository !== undefined)
-  await Promise.all(repositories.map((repository) => noteNamedBy(root, repository, user, named)))
+  await Promise.all(repositories.map((repository) => addRepositoryPaths(root, repository, user, named)))
   return named.has(path)
 }
 
 /**
- * A disk for one look at many places, most of which lie on the same way: each part of it is looked at once. Most are outside
- * the folder, and a way through a thread for each of them would take longer than the write that waits.
+ * Caches stat calls: most paths share their parents. Most lie outside the folder, where a call through a worker thread for
+ * each would take longer than the write that waits.
  */
-function lookingOnce({ disk, path: folder }: Root): Disk {
+function cachedDisk({ disk, path: folder }: Root): Disk {
   const found = new Map<string, Promise<Stats | undefined>>()
   const diskOf = (path: string) => (isWithin(path, folder) ? disk : disk.atOnce)
-  const look = async (path: string) => diskOf(path).find(path)
+  const stat = async (path: string) => diskOf(path).find(path)
   return {
     ...disk,
     find(path) {
-      const looked = found.get(path) ?? look(path)
-      found.set(path, looked)
-      return looked
+      const stats = found.get(path) ?? stat(path)
+      found.set(path, stats)
+      return stats
     },
     readlink: (path) => diskOf(path).readlink(path),
     realpath: (path) => diskOf(path).realpath(path),
@@ -213,15 +214,15 @@ async function noteRepository(
   user: UserSettings,
   places: GitPlaces,
 ): Promise<void> {
-  const named = new NamedPlaces()
-  await noteNamedBy(root, repository, user, named)
+  const named = new GitReferencedPaths()
+  await addRepositoryPaths(root, repository, user, named)
   // Parts of the directory itself are watched separately.
   for (const path of named.inside.keys())
     if (gitParts.some((part) => isWithin(path, join(repository.directory, part)))) named.inside.delete(path)
   await take(root, named, places)
 }
 
-async function take(root: Root, named: NamedPlaces, places: GitPlaces): Promise<void> {
+async function take(root: Root, named: GitReferencedPaths, places: GitPlaces): Promise<void> {
   for (const each of await watchedOf(root, named)) {
     const known = places.named.findIndex(({ path }) => path === each.path)
     if (known === -1) places.named.push(each)
@@ -230,7 +231,7 @@ async function take(root: Root, named: NamedPlaces, places: GitPlaces): Promise<
   places.outside.push(...named.outside)
 }
 
-async function watchedOf(root: Root, { inside }: NamedPlaces): Promise<WatchedPath[]> {
+async function watchedOf(root: Root, { inside }: GitReferencedPaths): Promise<WatchedPath[]> {
   const watched: WatchedPath[] = []
   for (const { path, isProgram } of inside.values())
     watched.push({ path, state: await stateAt(root, path), ...(isProgram && { isProgram }) })

@@ -1,5 +1,5 @@
 import { HeddleError } from '../../domain/errors.ts'
-import type { FilePlace } from '../../domain/tools/path-handle.ts'
+import type { FileLocation } from '../../domain/tools/path-handle.ts'
 import { shownName } from '../files/shown-name.ts'
 
 /** Files that agents must not write, since other programs act on them later with the user's rights. */
@@ -14,7 +14,7 @@ const guardedPaths: { path: RegExp; why: string }[] = [
 ]
 const ours = { path: /\/\.heddle\//, why: 'it belongs to heddle' }
 
-export function refuseGuarded({ folder, names }: Pick<FilePlace, 'folder' | 'names'>): void {
+export function refuseGuarded({ folder, names }: Pick<FileLocation, 'folder' | 'names'>): void {
   const below = foldName(`/${names.join('/')}`)
   const whole = foldName(folder) + below
   const rule = ours.path.test(below) ? ours : guardedPaths.find(({ path }) => path.test(whole))

@@ -13,7 +13,7 @@ const maxHiddenEntries = 300_000
 const inGit = /(^|\/)\.git(\/|$)/
 
 const objectDirectory = /\/objects\/[^/]+$/
-// Written anew by commands that change nothing, such as git status.
+// Rewritten by commands that change nothing, such as git status.
 const gitIndex = 'index'
 
 /** Paths that a survey passes over, relative to the folder. */

@@ -25,19 +25,19 @@ const minLetters = 16
 
 /** The files that a command took away, as possible sources of those that it left. */
 export class LostFiles {
-  readonly #lost: (LostFile & { isThere: boolean; takers: string[] })[] = []
+  readonly #lost: (LostFile & { isThere: boolean; currentHolders: string[] })[] = []
   readonly #byLine = new Map<string, LostFile[]>()
 
   constructor(versions: readonly Pick<CommandVersion, 'path' | 'before' | 'after'>[]) {
-    const takers = Map.groupBy(versions, ({ after }) => after?.sha256)
+    const currentHolders = Map.groupBy(versions, ({ after }) => after?.sha256)
     for (const { path, before, after } of versions) {
       if (!before?.bytes || after?.sha256 === before.sha256) continue
       const [counts, kept] = [lineCounts(before.bytes), lineCounts(after?.bytes)]
-      const paths = (takers.get(before.sha256) ?? []).map((each) => each.path)
+      const paths = (currentHolders.get(before.sha256) ?? []).map((each) => each.path)
       const isLost = ([line, count]: [string, number]) => paths.length > 0 || count > (kept.get(line) ?? 0)
       const lines = new Set([...counts].filter(isLost).map(([line]) => line))
       if (lines.size === 0) continue
-      this.#lost.push({ path, lines, counts, isThere: after !== null, takers: paths })
+      this.#lost.push({ path, lines, counts, isThere: after !== null, currentHolders: paths })
     }
     for (const file of this.#lost)
       for (const line of file.lines) {
@@ -47,7 +47,7 @@ export class LostFiles {
       }
   }
 
-  /** Files that a new content is made of, or may be. One whose content is whole in another file now was moved there. */
+  /** Files that a new content is made of, or may be. A file whose whole content is now elsewhere was moved. */
   sourcesOf(path: string, lines: ReadonlySet<string>): LostSource[] {
     /** Number of lines that each has lost and that are here. */
     const holders = new Map<LostFile, number>()
@@ -58,8 +58,8 @@ export class LostFiles {
     }
     return this.#lost.flatMap((file) => {
       const shared = holders.get(file) ?? 0
-      const isTaken = file.takers.some((taker) => taker !== path && taker !== file.path)
-      const isWhole = file.takers.includes(path)
+      const isTaken = file.currentHolders.some((holder) => holder !== path && holder !== file.path)
+      const isWhole = file.currentHolders.includes(path)
       if (file.path === path || isTaken || shared === 0) return []
       // Of a file that is still there a good part of what it lost is here now, or all of it, however short.
       if (file.isThere && !isWhole && (shared < minShare * file.lines.size || !hasLongLine(file.lines, lines)))

@@ -36,15 +36,15 @@ export async function namedFiles({ folder, cwd }: CommandPlace, words: readonly 
   for (const base of directories) {
     for (const word of words) {
       for (const names of await expandWord(folder, base, word, () => left-- > 0)) {
-        const sight = await lookAt(folder, names)
-        if (sight?.kind === 'file') {
-          const mark = await markAt(folder, sight.names)
-          if (mark !== undefined) found.marks.set(sight.names.join('/'), mark)
+        const status = await lookAt(folder, names)
+        if (status?.kind === 'file') {
+          const mark = await markAt(folder, status.names)
+          if (mark !== undefined) found.marks.set(status.names.join('/'), mark)
         }
-        if (sight?.kind === 'outside') found.leadsOutside = true
-        if (sight?.kind !== 'directory' || known.has(sight.names.join('/'))) continue
-        known.add(sight.names.join('/'))
-        if (directories.length < maxDirectories) directories.push(sight.names)
+        if (status?.kind === 'outside') found.leadsOutside = true
+        if (status?.kind !== 'directory' || known.has(status.names.join('/'))) continue
+        known.add(status.names.join('/'))
+        if (directories.length < maxDirectories) directories.push(status.names)
         else found.isCut = true
       }
     }
@@ -102,7 +102,7 @@ async function entriesLike(folder: PathAddress, path: string[], pattern: string)
 /** Undefined for an invalid or unreadable path. */
 async function lookAt(folder: PathAddress, names: readonly string[]) {
   try {
-    return await syncHandle({ ...folder, path: pathTo(names) }).look()
+    return await syncHandle({ ...folder, path: pathTo(names) }).stat()
   } catch {
     return undefined
   }

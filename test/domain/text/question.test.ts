@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ownPart, questionTerms } from '../../../src/domain/text/question.ts'
+import { questionTerms, userPart } from '../../../src/domain/text/question.ts'
 
 const log = Array.from({ length: 900 }, (_, at) => `${at} POST /quotes carrier=north took ${at * 7} ms`).join('\n')
 const prose = 'The committee met on a rainy afternoon and discussed the proposal at length. '.repeat(400)
@@ -24,7 +24,7 @@ test.each([
 })
 
 test.each(['\r', '\r\n', '\n'])('a paste with line ends %j is no part of the question behind it', (lineEnd) => {
-  expect(ownPart(`${log}\n\nwhich port has staging`.replaceAll('\n', lineEnd))).toBe('which port has staging')
+  expect(userPart(`${log}\n\nwhich port has staging`.replaceAll('\n', lineEnd))).toBe('which port has staging')
 })
 
 test('all words of a short message are its author’s, however many paragraphs it has', () => {
@@ -53,7 +53,7 @@ test('every word of a long message is read', () => {
 })
 
 test('a log that was announced is not asked about by its last line', () => {
-  expect(ownPart(`why is this slow?\n\n${log}`)).toBe('why is this slow?\n')
+  expect(userPart(`why is this slow?\n\n${log}`)).toBe('why is this slow?\n')
 })
 
 describe('what a message asks for', () => {
@@ -75,7 +75,7 @@ describe('what a message asks for', () => {
     expect(own(`which port has staging? The log:\n\n${paste}`)).toEqual(expect.arrayContaining(['port', 'staging']))
     expect(own(`${paste}\nWhich port has staging? Thanks.\n${paste}`)).toEqual(expect.arrayContaining(['port']))
     expect(own(`${paste}\nwhich port has staging`)).toEqual(['port', 'staging'])
-    expect(ownPart(`${paste}\nwhich port has staging`)).toBe('which port has staging')
+    expect(userPart(`${paste}\nwhich port has staging`)).toBe('which port has staging')
   })
 
   test('is all of a message that is only fillers', () => {

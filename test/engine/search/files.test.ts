@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect } from 'vitest'
 import { undo } from '../../../src/engine/files/undo.ts'
 import { lookAtFile } from '../../../src/engine/search/index-files.ts'
-import { filesToLookAt } from '../../../src/store/rows/search/written-files.ts'
+import { filesToCheck } from '../../../src/store/rows/search/written-files.ts'
 import { databases } from '../../setup/places.ts'
 import { testOn } from '../../setup/test-on.ts'
 import { edit, type Hands, newHands, planned, read, write } from '../hands.ts'
@@ -49,10 +49,10 @@ describe.each(databases)('search in files that agents wrote on %s', (database) =
     const now = Math.trunc(statSync(join(folder, 'a.txt')).ctimeMs) + age
     const { store, protect } = engine
     const clock = { ...engine.clock, now: () => now }
-    const [file] = await store.read((rows) => filesToLookAt(rows, now, 10))
+    const [file] = await store.read((rows) => filesToCheck(rows, now, 10))
     if (!file) throw new Error('no file is to be looked at')
     await lookAtFile({ store, clock, protect }, file, async () => undefined)
-    const looks = (at: number) => store.read((rows) => filesToLookAt(rows, Math.round(at), 10))
+    const looks = (at: number) => store.read((rows) => filesToCheck(rows, Math.round(at), 10))
     expect(await looks(now + age / 10 - 2)).toEqual([])
     expect(await looks(now + age / 10 + 2)).toHaveLength(1)
   })

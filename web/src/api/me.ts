@@ -29,7 +29,7 @@ export async function signIn(): Promise<Me> {
   try {
     await post('/v1/sign-in', { code })
   } catch (error) {
-    // Whoever opens a link a second time is still signed in by the first.
+    // A user who opens a link a second time is still signed in by the first.
     return get<Me>('/v1/me').catch(() => {
       throw error
     })

@@ -12,7 +12,7 @@ export class RequestError extends Error {
   readonly at = Date.now()
   /** Whether the same request may succeed later. */
   readonly canRetry: boolean
-  /** What is there now, if somebody else has changed it meanwhile. */
+  /** The current version, on a conflict. */
   readonly newest: unknown
 
   constructor(status: number, { code, message, remedy, retry }: Refusal['error'], newest?: unknown) {

@@ -1,5 +1,5 @@
 import type { UserChange, UserView } from '../../../api/access.ts'
-import { type UserRole, userRoles } from '../../../domain/access/principal.ts'
+import type { UserRole } from '../../../domain/access/principal.ts'
 import { UsageError } from '../../../domain/errors.ts'
 import { countNoun } from '../../../domain/text/count-noun.ts'
 import { type CommandContext, type Register, rareGroup } from '../../command.ts'
@@ -54,7 +54,7 @@ export const registerUsers: Register = (program, run) => {
 
 function withSettings<C extends ReturnType<Parameters<Register>[0]['command']>>(command: C): C {
   command
-    .option('--role <role>', `${userRoles.join(', ')}: asks only · also reads files and steers its runs · as you`)
+    .option('--role <role>', 'public (ask only), operator (also read files, steer own runs), admin (everything)')
     .option('--trusted', 'treat what this user writes as trusted, like your own words')
     .option('--no-trusted', 'treat what this user writes as untrusted data (default)')
     .option('--tools <names>', 'the only tools of its runs, separated by commas; none; or default, those of the role')

@@ -107,7 +107,7 @@ async function apply(
       ? isView && typeof wrapped['version'] === 'number'
         ? wrapped['version']
         : before.version
-      : wholeNumber(options['expect'], { what: 'version', least: 0 })
+      : wholeNumber(options['expect'], { what: 'version', min: 0 })
   if (options['dryRun'] === true) {
     const changes = compareRegistries(before.registry, registry)
     return { json: { ok: true, version: before.version, changes, dryRun: true }, text: changeText(changes, 'would be') }

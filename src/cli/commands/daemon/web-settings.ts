@@ -17,7 +17,7 @@ export async function webSettings(
   return {
     ...rest,
     port: asked ?? defaultPort,
-    isPortFree: asked === undefined,
+    allowOtherPort: asked === undefined,
     ...(tls && {
       tls: { cert: await readPem('http.tls.cert', tls.cert), key: await readPem('http.tls.key', tls.key) },
     }),

@@ -83,7 +83,7 @@ export const registerCron: Register = (program, run) => {
   }
   cron
     .command('run <id>')
-    .description('run a job now, besides its schedule')
+    .description('run a job now; its schedule does not change')
     .action(
       run(async (here, [id = '']) => {
         const fire = await (await here.client()).runJob(numberOf(id, 'job'))
@@ -153,7 +153,7 @@ function withSettings<C extends ReturnType<Parameters<Register>[0]['command']>>(
   command
     .option('--name <name>', 'its name (default: the first words of the message)')
     .option('--at <time>', 'once, at this time')
-    .option('--every <interval>', 'again and again')
+    .option('--every <interval>', 'repeat, such as 15min or "weekday at 08:30"')
     .option('--cron <fields>', 'minute hour day month weekday')
     .option('--on <event>', 'when this event is emitted: heddle event emit NAME')
     .option('--tz <zone>', 'time zone (default: cron.timezone, else that of this machine)')
@@ -163,7 +163,7 @@ function withSettings<C extends ReturnType<Parameters<Register>[0]['command']>>(
     .option('--agent <@name>', 'the agent that answers')
     .option('-m, --model <name>', 'the model that answers')
     .option('--think <level>', `how much it thinks: ${thinkingLevels.join(', ')}`)
-    .option('--timeout <seconds>', 'max running time of a fire')
+    .option('--timeout <seconds>', 'max running time per run')
     .option('--session <where>', 'main, isolated, a label, persona:ID, or turn:ID to begin at that turn')
     .option('--deliver <where...>', 'where the answer goes: session:LABEL, notify, file:PATH, webhook:NAME')
     .option(

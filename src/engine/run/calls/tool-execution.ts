@@ -62,19 +62,19 @@ interface CallMaker {
 
 /** Makes calls concurrently, then one by one those whose grant may lapse, then those that must come last. */
 export async function runConcurrently(calls: ReadyCall[], make: CallMaker): Promise<void> {
-  await together(
+  await callConcurrently(
     calls.filter(({ tool, grant }) => !tool.runsLast && !grant),
     make,
   )
-  for (const call of calls.filter(({ grant }) => grant)) await together([call], make)
-  await together(
+  for (const call of calls.filter(({ grant }) => grant)) await callConcurrently([call], make)
+  await callConcurrently(
     calls.filter(({ tool }) => tool.runsLast),
     make,
   )
 }
 
 /** Makes calls concurrently, non-transactional ones up to `maxConcurrent`. Throws the first error once all have finished. */
-async function together(calls: ReadyCall[], make: CallMaker): Promise<void> {
+async function callConcurrently(calls: ReadyCall[], make: CallMaker): Promise<void> {
   const waiting = calls.filter(({ tool }) => tool.effect !== 'transactional')
   const lane = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) await make.one(next)

@@ -2,11 +2,11 @@ import type { Millis } from '../../../domain/clock.ts'
 import type { Reading } from '../../../store/store.ts'
 import type { Runtime } from '../../runtime.ts'
 
-/** Max time between two looks: a hint may be lost, another process may have written, and the clock may have been set. */
-const lookEvery: Millis = 10_000
+/** Max time between two polls: a hint may be lost, another process may have written, and the clock may have been set. */
+const pollInterval: Millis = 10_000
 
 /** Pause before something that is due and could not be handled is tried again. */
-const tryAgainAfter: Millis = 1000
+const retryDelay: Millis = 1000
 
 /** Rows of one kind that wait for a moment. */
 export interface DueSource {
@@ -25,7 +25,7 @@ export interface DueContext extends Pick<Runtime, 'store' | 'clock'> {
 
 /**
  * Handles what is due, with one sleep for all sources: until the first moment of any of them, cut short by the hint `due`.
- * Between two looks no statement runs.
+ * Between two polls no statement runs.
  */
 export async function watchDue(
   context: DueContext,
@@ -37,16 +37,16 @@ export async function watchDue(
     if (hint === 'due') hinted.abort()
   })
   while (!stopped.aborted) {
-    // Before the look: what is written during it may be missed by it.
+    // Armed before polling, so that a write during the poll is not missed.
     hinted = new AbortController()
     const began = context.clock.now()
     const moments: Millis[] = []
     for (const source of sources) moments.push(await handleSource(context, source))
     const first = Math.min(...moments)
     const left = first - context.clock.now()
-    // It came during the look.
+    // Became due while polling.
     if (first > began && left <= 0) continue
-    await context.clock.sleep(Math.min(lookEvery, Math.max(0, left)), AbortSignal.any([stopped, hinted.signal]))
+    await context.clock.sleep(Math.min(pollInterval, Math.max(0, left)), AbortSignal.any([stopped, hinted.signal]))
   }
   stopListening()
   await Promise.all(sources.map((source) => source.stop?.()))
@@ -64,9 +64,9 @@ async function handleSource({ store, clock, onError }: DueContext, source: DueSo
     if (first > now) return first
     await source.handle(now)
     const second = await next()
-    return second > now ? second : clock.now() + tryAgainAfter
+    return second > now ? second : clock.now() + retryDelay
   } catch (error) {
     onError(error)
-    return clock.now() + tryAgainAfter
+    return clock.now() + retryDelay
   }
 }

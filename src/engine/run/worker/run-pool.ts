@@ -85,8 +85,8 @@ export class RunPool {
   #watchTime({ run, actor }: ClaimedRun, stop: AbortController, ended: AbortSignal): void {
     const { clock, limits } = this.#engine
     const { timeoutMs: asked = limits.timeoutMs, deadline } = run.options
-    const { timeoutMs: most = asked } = actor.limits
-    const limit = asked > 0 ? Math.min(asked, most) : most
+    const { timeoutMs: max = asked } = actor.limits
+    const limit = asked > 0 ? Math.min(asked, max) : max
     const expire = (left: Millis, reason: string) =>
       clock.sleep(Math.max(0, left), ended).then(() => {
         if (!ended.aborted) stop.abort(new Stop('timeout', reason))

@@ -31,15 +31,15 @@ export interface WrittenContent extends Omit<WrittenFile, 'id' | 'path' | 'folde
 }
 
 /** Adds a file that is about to be written, or has its passages compared with it again. */
-export async function expectFile(
+export async function trackFile(
   tx: Tx,
   { folder, path, at }: { folder: string; path: string; at: Millis },
 ): Promise<void> {
   await tx.run(upsert({ path: join(folder, path), folder, size: unfinished, at }))
 }
 
-/** Files to look at by now, those written last first. */
-export async function filesToLookAt(rows: Reading, now: Millis, limit: number): Promise<WrittenFile[]> {
+/** Files that are due to be checked, those written last first. */
+export async function filesToCheck(rows: Reading, now: Millis, limit: number): Promise<WrittenFile[]> {
   return (await rows.all(due({ now, limit }))).map(writtenFile)
 }
 
@@ -48,8 +48,8 @@ export async function writtenFilesOf(rows: Reading, ids: readonly number[]): Pro
   return (await rows.all(rows.build.selectFrom('search_files').selectAll().where('id', 'in', ids))).map(writtenFile)
 }
 
-/** Sets when a file is looked at next, and what it is like now. */
-export async function lookAgainAt(
+/** Sets when a file is checked next, with its current size and time. */
+export async function scheduleCheck(
   tx: Tx,
   { id, size, changedAt }: Pick<WrittenFile, 'id' | 'size' | 'changedAt'>,
   lookAt: Millis,

@@ -18,26 +18,27 @@ interface Bits {
 // Instructions of classic BPF, and the return values of a seccomp filter.
 const [load, isEqual, isSet, isAtLeast, answer] = [0x20, 0x15, 0x45, 0x35, 0x06]
 const [allowed, refused, killed] = [0x7fff0000, 0x00050000, 0x80000000]
-const [notPermitted, notThere] = [1, 38]
+const [EPERM, ENOSYS] = [1, 38]
 const [numberAt, architectureAt] = [0, 4]
 // Numbers from here on belong to another ABI (x32) of the same machine.
 const foreignCalls = 0x40000000
 
-const setsOwner = 0o6000
-const creates = 0o100 | 0o20000000
-const typesIntoTerminal = 0x5412
+const setuidOrSetgid = 0o6000
+// O_CREAT and O_TMPFILE.
+const createFlags = 0o100 | 0o20000000
+const TIOCSTI = 0x5412
 
 const modeCall = (number: number, argument: number): RefusedSystemCall => ({
   number,
-  when: { argument, bits: setsOwner },
+  when: { argument, bits: setuidOrSetgid },
 })
 const openCall = (number: number, flags: number): RefusedSystemCall => ({
   number,
-  also: { argument: flags, bits: creates },
-  when: { argument: flags + 1, bits: setsOwner },
+  also: { argument: flags, bits: createFlags },
+  when: { argument: flags + 1, bits: setuidOrSetgid },
 })
-const absent = (number: number): RefusedSystemCall => ({ number, answer: notThere })
-const injection = (number: number): RefusedSystemCall => ({ number, equals: { argument: 1, value: typesIntoTerminal } })
+const absent = (number: number): RefusedSystemCall => ({ number, answer: ENOSYS })
+const injection = (number: number): RefusedSystemCall => ({ number, equals: { argument: 1, value: TIOCSTI } })
 
 // Calls whose arguments a filter cannot see: openat2 and io_uring. They fail with ENOSYS, as in an older kernel.
 const allMachines = [absent(437), absent(425), modeCall(452, 2)]
@@ -81,14 +82,14 @@ export function callFilter(machine: NodeJS.Architecture): Buffer | undefined {
     instruction(answer, killed),
     instruction(load, numberAt),
     instruction(isAtLeast, foreignCalls, 0, 1),
-    instruction(answer, refused | notThere),
+    instruction(answer, refused | ENOSYS),
     ...known.calls.flatMap(checkCall),
     instruction(answer, allowed),
   ])
 }
 
 /** Instructions for one call; all other calls skip them. */
-function checkCall({ number, when, also, equals, answer: error = notPermitted }: RefusedSystemCall): Buffer[] {
+function checkCall({ number, when, also, equals, answer: error = EPERM }: RefusedSystemCall): Buffer[] {
   const conditions = [
     ...[also, when].flatMap((each) => (each ? [{ test: isSet, argument: each.argument, value: each.bits }] : [])),
     ...(equals ? [{ test: isEqual, ...equals }] : []),

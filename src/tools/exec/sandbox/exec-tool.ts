@@ -33,7 +33,7 @@ export async function execTool(
     crash,
   }: Pick<Machine, 'clock' | 'env'> & {
     guardRecords?: string
-    /** File that keeps the proof of the sandbox; left out, it is tested anew. */
+    /** File that keeps the proof of the sandbox; without it, the sandbox is tested each time. */
     sandboxProof?: string
     /** Credentials by name, which commands see as environment variables. */
     credentials?: Readonly<Record<string, string>>

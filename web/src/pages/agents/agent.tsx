@@ -65,7 +65,7 @@ function AgentFacts({ agent, folder }: { agent: Agent; folder: string }): ReactN
           <FileFact agent={agent} />
         </Fact>
         <Fact name="Registry">
-          {entry ? <Link href="/agents/registry">has an entry</Link> : 'has no entry: it has what its file says'}
+          {entry ? <Link href="/agents/registry">has an entry</Link> : 'not registered: its file applies'}
         </Fact>
         <Fact name="Profile">
           {profile ? (
@@ -154,7 +154,7 @@ function ToolFacts({ agent: { tools, withheld } }: { agent: Agent }): ReactNode 
   )
 }
 
-/** Pins of this agent's profile, whether each counts, and why. */
+/** Pins of this agent's profile, whether each is in effect, and why. */
 function PinFacts({ name, folder }: { name: string; folder: string }): ReactNode {
   const { data, error } = useQuery({
     queryKey: ['agents', 'pins', folder],
@@ -166,7 +166,7 @@ function PinFacts({ name, folder }: { name: string; folder: string }): ReactNode
   if (own.length === 0) return 'not here'
   return own.map(({ scope, id, effective, why }) => (
     <p key={`${scope}-${id}`}>
-      for {scope} {withoutBidi(shortPath(id))}: {effective ? 'counts' : 'does not count'},{' '}
+      for {scope} {withoutBidi(shortPath(id))}: {effective ? 'active' : 'not active'},{' '}
       <span className="quiet">{withoutBidi(why)}</span>
     </p>
   ))

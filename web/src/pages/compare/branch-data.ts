@@ -85,7 +85,7 @@ function distinct(a: Branch, b: Branch, [idA, idB]: [string, string]): { a: Bran
   return { a: { ...a, name: `${a.name} ${shortId(idA)}` }, b: { ...b, name: `${b.name} ${shortId(idB)}` } }
 }
 
-/** What a turn answers: what a person said or, in a turn that nobody asked for, what agents reported. */
+/** What a turn answers: what a person said or, in a turn without an input of a person, what agents reported. */
 export function questionOf({ query }: Turn): { text: string; isPersons: boolean } {
   const said = query.filter(({ source = 'human' }) => source === 'human')
   if (said.length > 0) return { text: withoutBidi(said.map(({ content }) => content).join('\n\n')), isPersons: true }

@@ -307,12 +307,12 @@ function Jobs({ status: { nextFires, disabledJobs, deadMessages, jobsHeld } }: {
         )}
         {deadMessages > 0 && (
           <li>
-            {countOf(deadMessages, 'message')} could not be sent: <code>heddle outbox</code>
+            {countOf(deadMessages, 'message')} could not be sent: <code>heddle cron outbox --dead</code>
           </li>
         )}
         {jobsHeld && (
           <li>
-            Jobs wait since a backup was restored: <code>heddle cron resume</code>
+            Jobs are paused after a restore: <code>heddle cron resume</code>
           </li>
         )}
       </ul>

@@ -29,7 +29,7 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
       void queries.invalidateQueries({ queryKey: ['plan', String(task.planId)] })
       onClose()
     },
-    // Somebody else was faster: their change is read, and shown above this one.
+    // On a conflict the other change is read, and shown above this one.
     onError: () => queries.invalidateQueries({ queryKey: ['task', String(task.id)] }),
   })
   const isSame = context === seen.context && skill === seen.skill
@@ -53,7 +53,7 @@ export function BriefForm({ task, isRetry, onClose }: { task: Task; isRetry: boo
       {isOutdated && (
         <div role="alert" className="stack">
           <p>
-            <strong>Somebody changed this task while you wrote.</strong> It is now for @{withoutBidi(task.skill)}:
+            <strong>This task was changed while you wrote.</strong> It is now for @{withoutBidi(task.skill)}:
           </p>
           <PlainWords text={task.context} />
           <div className="row">

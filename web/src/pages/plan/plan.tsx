@@ -122,7 +122,7 @@ function PlanBudget({ runId }: { runId: string }): ReactNode {
   return data ? <Budget spent={data.budget.spentUsd} of={data.budget.usd} what="for the request" /> : null
 }
 
-/** The approval that starts the plan; of one that nobody started, a button. */
+/** The approval that starts the plan; of one that was not started, a button. */
 function Start({ plan }: { plan: Plan }): ReactNode {
   const { data } = useApprovals()
   const approval = data?.find(({ id }) => id === plan.approvalId)

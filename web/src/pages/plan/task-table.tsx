@@ -31,7 +31,7 @@ export function TaskTable({ tasks, opened, addressOf }: TaskTableProps): ReactNo
             <th scope="col">Agent</th>
             <th scope="col">After</th>
             <th scope="col">Time</th>
-            <th scope="col">What came of it</th>
+            <th scope="col">Result</th>
           </tr>
         </thead>
         <tbody>

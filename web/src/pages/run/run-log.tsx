@@ -24,7 +24,7 @@ export function RunLog({ run }: { run: Run }): ReactNode {
   if (entries.length === 0 && !turn && !text)
     return (
       <EmptyState title={run.finishedAt === null ? 'No step yet' : 'It ended before its first step'}>
-        <p>Here stands each model call and each tool call, with its input and its output.</p>
+        <p>Each model call and tool call is listed here, with its input and its output.</p>
       </EmptyState>
     )
   const answer = turn?.response.content ?? text?.text

@@ -14,12 +14,13 @@ import { Reference } from '../../parts/reference.tsx'
 import { countOf } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
+import { linkLabel } from './link-label.ts'
 import styles from './why.module.css'
 
 type WhyLink = Why['chain'][number]
 type Consequence = NonNullable<Why['forward']>['came'][number]
 
-/** Where something comes from, step by step back to what a person said; or what came of it. */
+/** Where something comes from, step by step back to what a person said; or its consequences. */
 export default function WhyPage(): ReactNode {
   const folder = useFolder()
   const params = useAddress()
@@ -44,12 +45,12 @@ export default function WhyPage(): ReactNode {
       title={`Why ${withoutBidi(reference)}`}
       heading={
         <>
-          {isForward ? 'What came of' : 'Why'} <span className="mono">{withoutBidi(reference)}</span>
+          {isForward ? 'Consequences of' : 'Why'} <span className="mono">{withoutBidi(reference)}</span>
         </>
       }
       actions={
         <Link href={turned} className={buttonLook()}>
-          {isForward ? 'Why is it there?' : 'What came of it?'}
+          {isForward ? 'Why is it there?' : 'Consequences'}
         </Link>
       }
       width="reading"
@@ -119,7 +120,7 @@ function Rung({ link }: { link: WhyLink }): ReactNode {
   return (
     <li className={isPerson ? styles['person'] : styles['rung']}>
       <p className={styles['how']}>
-        {link.how} {link.kind !== 'message' && <Reference to={`${link.kind}:${link.id}`} />}
+        {linkLabel(link.how)} {link.kind !== 'message' && <Reference to={`${link.kind}:${link.id}`} />}
         {link.missing && ' (its records are gone)'}
       </p>
       {/* The brief follows the title of what an agent was given. */}
@@ -167,7 +168,7 @@ function FileAuthors({ file }: { file: NonNullable<Why['file']> }): ReactNode {
 function Forward({ why: { forward } }: { why: Why }): ReactNode {
   if (!forward || forward.came.length === 0)
     return (
-      <EmptyState title="Nothing came of it yet">
+      <EmptyState title="No consequences yet">
         <p>Here you see what was started, written, decided or remembered because of it.</p>
       </EmptyState>
     )
@@ -180,7 +181,7 @@ function Consequences({ came, leftOut }: { came: Consequence[]; leftOut: number 
       {came.map((each) => (
         <li key={`${each.kind}:${each.id}`}>
           <p>
-            <span className={styles['how']}>{each.how}</span> <Reference to={`${each.kind}:${each.id}`} />{' '}
+            <span className={styles['how']}>{linkLabel(each.how)}</span> <Reference to={`${each.kind}:${each.id}`} />{' '}
             {each.agent !== undefined && `@${each.agent} `}
             {withoutBidi(each.title)}
           </p>

@@ -12,7 +12,7 @@ const maxLength = 4000
  * one session, the last one counts. An outdated narrative is not stored, nor one based on a memory that was forgotten
  * meanwhile.
  */
-export async function keepNarrative(end: Omit<RunEnd<unknown>, 'engine'>): Promise<void> {
+export async function storeNarrative(end: Omit<RunEnd<unknown>, 'engine'>): Promise<void> {
   const { tx, run, items, session, turnLabel, now } = end
   const { state, text } = end.ending
   const request = items.findLast((item) => item.tells)?.tells
