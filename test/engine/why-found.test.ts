@@ -1,7 +1,8 @@
-import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
+import { untilSo } from '../setup/until.ts'
 import { commandHands } from './command-hands.ts'
 import { write } from './hands.ts'
 
@@ -13,6 +14,8 @@ describe.each(databases)('what a command found that hands had done, on %s', (dat
   const { at, say, exec, author, way } = commandHands(database)
   const by = (runId: string) => ({ by: 'run', runId })
   const outside = { by: 'outside' }
+  /** Until whatever changes next is later than a file by all clocks: those of file systems are coarse. */
+  const isPast = (path: string) => untilSo(() => statSync(at(path)).ctimeMs + 100 < Date.now())
 
   test('files that a hand swapped keep their authors, whatever it changes after a command has run', async () => {
     const [first, second] = [await say(write('a.py', linesOf('a'))), await say(write('b.py', linesOf('b')))]
@@ -51,6 +54,7 @@ describe.each(databases)('what a command found that hands had done, on %s', (dat
   test('files of a folder that a hand renames are found there, though their times stay as they were', async () => {
     mkdirSync(at('lib'))
     const first = await say(write('lib/a.py', linesOf('a')))
+    await isPast('lib/a.py')
     await exec('true')
     renameSync(at('lib'), at('core'))
     await exec('true')
@@ -89,11 +93,34 @@ describe.each(databases)('what a command found that hands had done, on %s', (dat
   test('where too many files were changed by hand no run is denied what was copied before', async () => {
     const first = await say(write('a.py', linesOf('a')))
     writeFileSync(at('copy.py'), `${linesOf('a')}by hand\n`)
+    await isPast('copy.py')
     for (let file = 0; file < 301; file++) writeFileSync(at(`file-${file}.txt`), `${file}\n`)
     await exec('true')
     await say(write('a.py', linesOf('another')))
     await exec('true')
     appendFileSync(at('copy.py'), 'by hand again\n')
     expect(await author('copy.py:1')).toEqual(by(first))
+  })
+
+  test('an earlier content that a hand puts back after it has changed the file that had it may be the hand’s', async () => {
+    const first = await say(write('a.py', linesOf('a')))
+    await exec('cp a.py b.py')
+    await say(write('a.py', linesOf('another')))
+    await exec('true')
+    writeFileSync(at('b.py'), linesOf('by hand'))
+    await isPast('b.py')
+    writeFileSync(at('a.py'), linesOf('a'))
+    expect(await author('a.py:1')).toEqual({ by: 'unknown', since: null, runIds: expect.arrayContaining([first]) })
+  })
+
+  test('a blank line among those of another file that a hand put in its place may be of either', async () => {
+    writeFileSync(at('a.py'), `${linesOf('by hand')}\n`)
+    const first = await say(write('b.py', `${linesOf('b')}\n${linesOf('more of b')}`))
+    await exec('true')
+    writeFileSync(at('a.py'), `${linesOf('b')}by hand\n\n${linesOf('more of b')}`)
+    renameSync(at('b.py'), at('c.py'))
+    await exec('true')
+    const unknown = { by: 'unknown', since: expect.toSatisfy(() => true), runIds: expect.arrayContaining([first]) }
+    expect(await author('a.py:11')).toEqual(unknown)
   })
 })

@@ -34,6 +34,8 @@ const maxPresent = 40
 interface HandOrigins {
   traced: TracedLine[]
   isWhole: boolean
+  /** Of each line of the content whether it says nothing, as a "}". */
+  isVague: boolean[]
 }
 
 /**
@@ -50,6 +52,7 @@ export async function handOrigins(
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
+  const isVague = linesIn(text).map((line) => !saysSomething(line))
   const isShort = telling(text).size < minLines || text.length < minLetters
   const { same, isCurrent } = await filesWith(tracer, place, hash)
   if (same.length > 0 && !isShort) {
@@ -62,7 +65,7 @@ export async function handOrigins(
       const found = all.flatMap((each) => each[at] ?? [])
       return toldAs(agreed([...doubts, ...found], isCut), unmatched)
     })
-    return { traced, isWhole: true }
+    return { traced, isWhole: true, isVague }
   }
   const all: (Found | undefined)[][] = []
   const alike = [...(await maybeMoved(tracer, same, text)), ...(await filesLike(tracer, place, text))]
@@ -93,7 +96,7 @@ export async function handOrigins(
     const found = each.flatMap((one) => one.found)
     return toldAs(agreedLine([...fresh, ...found], { since: null, why: lineThere }), unmatched)
   })
-  return { traced, isWhole: false }
+  return { traced, isWhole: false, isVague }
 }
 
 /** What a line may be of another file. */
@@ -264,5 +267,9 @@ async function lastOf(
 
 /** Lines that say something. */
 function telling(text: string): Set<string> {
-  return new Set(linesIn(text).filter((line) => line.trim().length > 3))
+  return new Set(linesIn(text).filter(saysSomething))
+}
+
+function saysSomething(line: string): boolean {
+  return line.trim().length > 3
 }

@@ -6,12 +6,11 @@ import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
-import { CommandTimes, lastChange, writingRuns } from './command-times.ts'
 import { CompleteSurveys } from './complete-surveys.ts'
 import { copiedFromAny } from './content-holders.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
-import { KnownVersions, maxVersions } from './known-versions.ts'
+import { KnownVersions } from './known-versions.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
 import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
@@ -26,8 +25,8 @@ import {
   type Tracer,
   unknown,
 } from './traced-line.ts'
-import { UnseenCommands } from './unseen-commands.ts'
-import { authorOfUnread, chainOf, type VersionNode } from './version-chain.ts'
+import { VersionAuthors } from './version-authors.ts'
+import { chainOf, type VersionNode } from './version-chain.ts'
 
 /** Max files that a line is followed through. */
 const maxPassages = 40
@@ -42,11 +41,9 @@ export class LineTracer implements Tracer {
   readonly surveys: CompleteSurveys
   readonly protect: ProtectedPlaces
   readonly #journals = new Map<string, Journal | undefined>()
-  readonly #gaps = new Map<VersionNode, LineAuthor>()
-  readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
+  readonly #authors: VersionAuthors
   /** Contents that were made of several files and were followed. */
   #merges = 0
-  readonly #unseen: UnseenCommands
 
   constructor(rows: Reading, contents: FileContents, protect: ProtectedPlaces) {
     this.rows = rows
@@ -54,7 +51,7 @@ export class LineTracer implements Tracer {
     this.versions = new KnownVersions(rows)
     this.surveys = new CompleteSurveys(rows, this.versions, protect)
     this.protect = protect
-    this.#unseen = new UnseenCommands(rows, protect)
+    this.#authors = new VersionAuthors(rows, protect)
   }
 
   /** Authors of these lines, counted from 0, of a file's content. */
@@ -104,7 +101,7 @@ export class LineTracer implements Tracer {
         break
       }
       if (node.via.kind === 'start') {
-        open.close(await this.#start(here, node))
+        open.close(await this.#authors.ofStart(here, node))
         break
       }
       await this.#goBack(open, here, node)
@@ -121,13 +118,13 @@ export class LineTracer implements Tracer {
     const why = node.via.kind === 'version' ? equalInOrder : equalByHand
     const since = node.parent?.at ?? node.at
     if (origins) {
-      const author = await this.#authorOf(place, node)
+      const author = await this.#authors.of(place, node)
       const brought = await this.#brought(place, node, open, origins)
       return open.choose(origins, { author, brought }, { since, why })
     }
     const map = await this.#mapOf(node)
     const fresh = open.follow(map ?? [])
-    if (fresh.length > 0) open.close(map ? await this.#authorOf(place, node) : await this.#lost(place, node), fresh)
+    if (fresh.length > 0) open.close(map ? await this.#authors.of(place, node) : await this.#lost(place, node), fresh)
   }
 
   /** Lines as another file had them that a hand may have put in the place of the version before. */
@@ -140,13 +137,14 @@ export class LineTracer implements Tracer {
     const { via, hash } = node
     const kept = new Set(origins.flatMap((from, line) => (from.includes(isNew) ? [] : line)))
     const isOther = kept.size < origins.length
+    const isMostlyNew = kept.size * 2 < origins.length
     if (via.kind !== 'gap' || !hash || !isOther || place.passages >= maxPassages) return new Map()
-    const [lines, author] = [open.lines().map(({ line }) => line), await this.#authorOf(place, node)]
+    const [lines, author] = [open.lines().map(({ line }) => line), await this.#authors.of(place, node)]
     const found = await handOrigins(this, { ...place, since: via.since, kept }, hash, lines, author)
     const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
-    // A line that has stayed is put in doubt only by a file that may have come there: with exactly this content, or with most of it.
-    const isOtherFile = found?.isWhole || kept.size * 2 < origins.length
-    const isDoubt = (line: number) => isOtherFile || !kept.has(line)
+    // A line that has stayed is put in doubt only by a file with exactly this content, which may have come there; a "}" among other
+    // lines by any file that may have.
+    const isDoubt = (line: number) => found?.isWhole || !kept.has(line) || (isMostlyNew && found?.isVague[line])
     return new Map(all.filter(([line, each]) => each.author !== author && isDoubt(line)))
   }
 
@@ -154,18 +152,7 @@ export class LineTracer implements Tracer {
   async #lost(place: Place, { via, parent, at, hash }: VersionNode): Promise<LineAuthor> {
     const since = parent?.at ?? at
     if (hash !== '' && parent?.hash !== '') return unknown(since, 'versions in between are missing')
-    return unknown(since, 'what a command left was not read', await this.#runsOf(place, [via, parent?.via]))
-  }
-
-  /** The runs of these versions if commands left them, and of commands at the same time. */
-  async #runsOf(place: Place, all: (VersionNode['via'] | undefined)[]): Promise<string[]> {
-    const runIds: string[] = []
-    for (const via of all) {
-      if (via?.kind !== 'version' || !via.version.command) continue
-      const rivals = await this.#rivals(place, via.version)
-      runIds.push(...(rivals?.by === 'unknown' ? rivals.runIds : writingRuns([via.version])))
-    }
-    return [...new Set(runIds)]
+    return unknown(since, 'what a command left was not read', await this.#authors.runsOf(place, [via, parent?.via]))
   }
 
   /** What the lines may be that nobody recorded; undefined where it is recorded, or contents are missing. */
@@ -210,7 +197,8 @@ export class LineTracer implements Tracer {
     if (via.kind === 'version' && originOf(via.version)) return this.#moved(place, node, via.version, open)
     if (via.kind === 'version') return this.#merged(place, node, via.version, open)
     if (!node.hash) return undefined
-    const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
+    const unmatched =
+      via.kind === 'start' ? await this.#authors.ofStart(place, node) : await this.#authors.of(place, node)
     const brought = via.kind === 'gap' ? { ...place, since: via.since } : place
     const lines = open.map(({ line }) => line)
     return (await handOrigins(this, brought, node.hash, lines, unmatched))?.traced
@@ -233,7 +221,7 @@ export class LineTracer implements Tracer {
       const all = reordered?.[line] ?? [lineBefore(map, line) ?? isNew]
       return all.includes(isNew) ? all : [...new Set([...all, ...(equal[line] ?? [])])]
     })
-    const author = await this.#authorOf(place, node)
+    const author = await this.#authors.of(place, node)
     const lines = [...new Set(from.flat())].filter((line) => line >= 0)
     const traced = await this.#fromOther({ place, author, version }, path, origin.hash, lines)
     const found = new Map(lines.map((line, at) => [line, traced[at] as TracedLine]))
@@ -282,7 +270,7 @@ export class LineTracer implements Tracer {
       const author = unknown(since, `it was made of several files more than ${maxMerges} times`)
       return open.map(() => ({ author, passages: [] }))
     }
-    const author = await this.#authorOf(place, node)
+    const author = await this.#authors.of(place, node)
     return mergedOrigins(
       this,
       {
@@ -321,75 +309,10 @@ export class LineTracer implements Tracer {
       ? this.contents.get(hash, via?.kind === 'version' ? via.version : undefined)
       : Promise.resolve(undefined)
   }
-
-  /** Author of the lines that a version has and the one before it has not. */
-  async #authorOf(place: Place, node: VersionNode): Promise<LineAuthor> {
-    const { via } = node
-    if (via.kind === 'version')
-      return (await this.#rivals(place, via.version)) ?? authorOfUnread(node) ?? { by: 'version', version: via.version }
-    const known = this.#gaps.get(node)
-    if (known) return known
-    const author = await this.#gap(place, node)
-    this.#gaps.set(node, author)
-    return author
-  }
-
-  /** Of commands that ran at the same time, each may have made the change. */
-  async #rivals(place: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
-    if (!command) return undefined
-    const span = { since: command.since, until: at }
-    const others = [
-      ...this.#commandsOf(place).within(span),
-      ...(await this.#unseen.unsurveyed(place.path, span)),
-    ].flatMap((each) => each.runId ?? [])
-    if (others.every((other) => other === runId)) return undefined
-    const runIds = [...new Set([...(runId === null ? [] : [runId]), ...others])]
-    return unknown(command.since, 'commands of several runs ran at that time', runIds)
-  }
-
-  #commandsOf({ versions: followed, all: versions = followed }: Place): CommandTimes {
-    const known = this.#commands.get(versions) ?? new CommandTimes(versions)
-    this.#commands.set(versions, known)
-    return known
-  }
-
-  async #gap(place: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
-    const { path, changedAt, hasOtherNames } = place
-    if (via.kind !== 'gap') return { by: 'outside' }
-    const { since, isUnclear } = via
-    const until = Math.max(since, lastChange(via.until, changedAt))
-    if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
-    if (parent?.hash === '')
-      return unknown(since, 'its content after a command was not read', await this.#runsOf(place, [parent.via]))
-    const during = this.#commandsOf(place).within({ since, until })
-    if (during.length > 0) return unknown(since, 'a command ran at that time', writingRuns(during))
-    return (
-      (await this.#unseen.authorOf(path, { since, until })) ??
-      (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
-    )
-  }
-
-  async #start(place: Place, node: VersionNode): Promise<LineAuthor> {
-    const { path, versions, changedAt, hasOtherNames } = place
-    if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
-    if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
-    const until = lastChange(node.at, changedAt)
-    // Commands that ran when the file was first seen, and had not found it so at their start.
-    const during = this.#commandsOf(place)
-      .within({ since: 0, until })
-      .filter(({ before }) => before !== node.hash)
-    if (during.length > 0) {
-      const since = Math.min(...during.map(({ command }) => command?.since ?? 0))
-      return unknown(since, 'a command ran at that time', writingRuns(during))
-    }
-    const unseen = await this.#unseen.authorOf(path, { since: 0, until })
-    return unseen ?? (hasOtherNames ? unknown(null, otherNames) : { by: 'before' })
-  }
 }
 
 const equalByHand = 'the file was changed outside heddle, and the version before had equal lines'
 const equalInOrder = 'a command put lines in another order, and equal ones were there before'
-const otherNames = 'the file has several hard links, and changes by another name are not recorded'
 
 /** Whether a command may have brought a content from other files. */
 function mayBeOfOthers({ before, command }: FileVersion): boolean {
