@@ -49,20 +49,22 @@ export class CompleteSurveys {
     const versions = await this.#versions.of(join(version.folder, version.path))
     const next = versions.find((each) => compareVersions(each, version) > 0)
     if (next && next.at <= seenAt) return 'gone'
-    const lostAt = await this.#lostAt(version, next)
-    return lostAt > (place.since ?? 0) && lostAt + slackMs > (place.changedAt ?? Number.POSITIVE_INFINITY)
-      ? 'there'
-      : 'replaced'
+    const thereUntil = await this.#thereUntil(version, next)
+    const { since = 0, changedAt = Number.POSITIVE_INFINITY } = place
+    return thereUntil > since && thereUntil > changedAt ? 'there' : 'replaced'
   }
 
-  /** Since when a file has another content, at the latest. One that is gone may have been moved at any time. */
-  async #lostAt(version: FileVersion, next: FileVersion | undefined): Promise<Millis> {
-    if (next?.found) return next.after === null ? Number.POSITIVE_INFINITY : next.found.changedAt
-    if (next) return next.before === version.after ? (next.command?.since ?? next.at) : 0
+  /**
+   * Until when a file had a content, by the times of file systems. One that is gone may have been moved at any time. Two files that a
+   * hand swaps change at almost the same time; what a run writes is later than what a hand did before.
+   */
+  async #thereUntil(version: FileVersion, next: FileVersion | undefined): Promise<Millis> {
+    if (next?.found) return next.after === null ? Number.POSITIVE_INFINITY : next.found.changedAt + slackMs
+    if (next) return next.before === version.after ? (next.command?.since ?? next.at) - slackMs : 0
     const now = await fileNow({ folder: version.folder, path: version.path, protect: this.#protect }).catch(
       () => undefined,
     )
-    return now?.kind === 'file' && now.sha256 !== version.after ? now.changedAt : Number.POSITIVE_INFINITY
+    return now?.kind === 'file' && now.sha256 !== version.after ? now.changedAt + slackMs : Number.POSITIVE_INFINITY
   }
 
   /** Whether a version that found another content had already replaced it then. */
