@@ -2,151 +2,157 @@ import { join } from 'node:path'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { compareVersions, type FileVersion, namesInFolder } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
+import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { hasEntry, hashNow } from '../files/file-now.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
 import {
-  filesWith,
-  hasLeft,
+  ambiguousCopy,
+  findHolders,
   isEarlier,
-  linesAt,
-  linesOfHolders,
-  maxVersionsAlike,
-  ownThatLeft,
-  sameElsewhere,
+  maxSimilarVersions,
+  replacedOwnVersions,
+  traceHolders,
+  traceInVersion,
+  wasReplacedUnrecorded,
 } from './content-holders.ts'
-import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
-import { agreedLine, type Brought, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
+import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
+import { type LineAuthor, type MovedFile, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
 
-/** Shorter texts may be the same by chance. */
+/** Shorter texts may be equal by chance. */
 const minLines = 2
 const minLetters = 40
-/** Share of the lines of both files that must be the same in a file that was moved and changed. */
+/** Share of lines that a file which was moved and changed has in common with the original. */
 const minShare = 2 / 3
-/** Lines that a file must share with one that was not moved there: fewer may be the head that many files begin with. */
+/** Min lines in common with a file that still exists: fewer may be a header that many files have. */
 const minCopied = 8
+/** Max files of a folder that are considered. */
 const maxNames = 400
-/** Max files that are still there whose last version is read. */
-const maxPresent = 40
+/** Max existing files whose versions are compared. */
+const maxPresentFiles = 40
 
-/** Lines as other files had them; `isWhole` if one of these had exactly this content. */
-interface HandOrigins {
+/** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
+interface ManualOrigins {
   traced: TracedLine[]
-  isWhole: boolean
-  /** Of each line of the content whether it says nothing, as a "}". */
-  isVague: boolean[]
+  hasExactMatch: boolean
+  /** For each line of the content, whether it has at most three characters, such as "}". */
+  isTrivial: boolean[]
 }
 
 /**
- * Authors of the lines of a file that was moved or copied by hand, found by its content: other files had the same, or
- * much of it. Undefined if there is no such file. `unmatched` is the author of lines that it had not.
+ * Authors of the lines of a file that the user or another program moved or copied, found by its content: other files had the same, or
+ * much of it. Undefined if there is no such file. `unmatched`: author of lines that no other file had.
  */
-export async function handOrigins(
+export async function manualOrigins(
   tracer: Tracer,
-  place: Brought,
+  file: MovedFile,
   hash: string,
   lines: readonly number[],
   unmatched: LineAuthor,
-): Promise<HandOrigins | undefined> {
+): Promise<ManualOrigins | undefined> {
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
-  const isVague = linesIn(text).map((line) => !saysSomething(line))
-  const isShort = telling(text).size < minLines || text.length < minLetters
-  const { same, isCurrent } = await filesWith(tracer, place, hash)
-  if (same.length > 0 && !isShort) {
-    const { all, isCut } = await linesOfHolders(tracer, place, same, lines)
-    const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, same))
-    const isDoubted = mayBeCommand || (!isCurrent && (await mayBePutBack(tracer, place, same)))
-    const written: TracedLine = { author: unmatched, passages: [] }
+  const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
+  const isShort = significantLines(text).size < minLines || text.length < minLetters
+  const { holders, isCurrent } = await findHolders(tracer, file, hash)
+  if (holders.length > 0 && !isShort) {
+    const { all, isCut } = await traceHolders(tracer, file, holders, lines)
+    const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
+    const isDoubtful = mayBeCommand || (!isCurrent && (await mayBeRestored(tracer, file, holders)))
+    const written: TracedLine = { author: unmatched, transfers: [] }
     const traced = lines.map((line, at) => {
-      const doubts = isDoubted && !place.kept?.has(line) ? [written] : []
+      const doubts = isDoubtful && !file.kept?.has(line) ? [written] : []
       const found = all.flatMap((each) => each[at] ?? [])
-      return toldAs(agreed([...doubts, ...found], isCut), unmatched)
+      return withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
     })
-    return { traced, isWhole: true, isVague }
+    return { traced, hasExactMatch: true, isTrivial }
   }
-  const all: (Found | undefined)[][] = []
-  const alike = [...(await maybeMoved(tracer, same, text)), ...(await filesLike(tracer, place, text))]
-  for (const { version, shared, isWeak, isReplaced } of alike) {
+  const all: (LineMatch | undefined)[][] = []
+  const similar = [
+    ...(await versionsWithShortContent(tracer, holders, text)),
+    ...(await similarVersions(tracer, file, text)),
+  ]
+  for (const { version, shared, isWeak, isReplaced } of similar) {
     const isMoved = await areGone(tracer, [version])
     const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
-    // A file that was there may as well have been changed.
-    const isDoubted = isWeak || isReplaced || isUnlikely || place.since !== undefined
-    const old = await tracer.contents.get(version.after ?? '', version)
-    const both = old && linesOfBoth(old, bytes)
-    const origins = both ? possibleOrigins(both.old, both.fresh) : []
+    // A file that existed before may have been edited instead.
+    const isDoubtful = isWeak || isReplaced || isUnlikely || file.since !== undefined
+    const content = await tracer.contents.get(version.after ?? '', version)
+    const both = content && linesOfBoth(content, bytes)
+    const origins = both ? possibleOrigins(both.oldLines, both.newLines) : []
     const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
-    const traced = await linesAt(tracer, place, version, before)
+    const traced = await traceInVersion(tracer, file, version, before)
     const byLine = new Map(before.map((line, at) => [line, traced[at]]))
     all.push(
       lines.map((line) => {
         const from = origins[line] ?? []
-        const found = from.flatMap((each) => (each === isAny ? anyLine : (byLine.get(each) ?? [])))
-        return found.length === 0 ? undefined : { found, isSure: !isDoubted && !from.includes(isNew) }
+        const tracedOrigins = from.flatMap((each) => (each === anyEqualLine ? anyLine : (byLine.get(each) ?? [])))
+        return tracedOrigins.length === 0
+          ? undefined
+          : { origins: tracedOrigins, isSure: !isDoubtful && !from.includes(newLine) }
       }),
     )
   }
   if (all.length === 0) return undefined
   const traced = lines.map((_, at) => {
-    const each = all.flatMap((one) => one[at] ?? [])
-    // Unless the line must be from one of these files, whoever brought this one may have written it.
-    const fresh = each.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, passages: [] }]
-    const found = each.flatMap((one) => one.found)
-    return toldAs(agreedLine([...fresh, ...found], { since: null, why: lineThere }), unmatched)
+    const matches = all.flatMap((each) => each[at] ?? [])
+    // Unless the line must come from one of these files, it may have been written here.
+    const written = matches.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, transfers: [] }]
+    const found = matches.flatMap(({ origins }) => origins)
+    return withUnknownActor(mergeTracedLines([...written, ...found], { since: null, why: ambiguousLine }), unmatched)
   })
-  return { traced, isWhole: false, isVague }
+  return { traced, hasExactMatch: false, isTrivial }
 }
 
-/** What a line may be of another file. */
-interface Found {
-  found: TracedLine[]
-  /** The line stands in its place among the others that are from there. */
+/** Possible origins of a line in another file. */
+interface LineMatch {
+  origins: TracedLine[]
+  /** The line must come from there: the content does, and has the line at the same position. */
   isSure: boolean
 }
 
-/** Whether a hand may have put a content back: this file had it once, or it was no longer in any of these. */
-async function mayBePutBack(tracer: Tracer, place: Brought, same: readonly FileVersion[]): Promise<boolean> {
-  const [any] = same
+/** Whether a content may have been restored instead of copied: this file had it before, or none of these versions still existed. */
+async function mayBeRestored(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
+  const [any] = holders
   const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
-  if (place.versions.some((each) => had(each) && isEarlier(each, place))) return true
-  for (const version of same) {
+  if (file.versions.some((each) => had(each) && isEarlier(each, file))) return true
+  for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (!own || !(await wasReplaced(own, versions, place, tracer.protect))) return false
+    if (!own || !(await wasReplacedEarlier(own, versions, file, tracer.protect))) return false
   }
   return true
 }
 
 /**
- * Whether another content was recorded in a version's place before this one came about, and its file was changed or moved by hand
- * since, or this one had another content even then: it is not known whether this content was copied while that version was there, or
- * was put back later.
+ * Whether a version's file was recorded with another content before the moved file appeared, and has unrecorded changes since, or the
+ * moved file had another content even later: it is unknown whether the content was copied before that, or restored afterwards.
  */
-async function wasReplaced(
+async function wasReplacedEarlier(
   version: FileVersion,
   versions: readonly FileVersion[],
-  place: Brought,
+  file: MovedFile,
   protect: ProtectedPlaces,
 ): Promise<boolean> {
   const isOther = ({ after }: FileVersion) => after !== null && after !== version.after
-  const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, place))
+  const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, file))
   const replaced = later.find(isOther)
   if (!replaced) return false
-  return replaced.at < (place.since ?? 0) || (await lastOf(version, versions, protect)) === undefined
+  return replaced.at < (file.since ?? 0) || (await contentIfRecorded(version, versions, protect)) === undefined
 }
 
-/** Where it is not known who changed the file, it is not known either whether a hand has brought the line there. */
-function toldAs({ author, passages: [first, ...rest] }: TracedLine, unmatched: LineAuthor): TracedLine {
-  if (!first || unmatched.by !== 'unknown') return { author, passages: first ? [first, ...rest] : [] }
+/** Drops "by hand" where it is unknown who changed the file: a command may have moved or copied the line. */
+function withUnknownActor({ author, transfers: [first, ...rest] }: TracedLine, unmatched: LineAuthor): TracedLine {
+  if (!first || unmatched.by !== 'unknown') return { author, transfers: first ? [first, ...rest] : [] }
   const how = first.how === 'moved by hand' ? 'moved' : 'copied'
-  return { author, passages: [{ ...first, how }, ...rest] }
+  return { author, transfers: [{ ...first, how }, ...rest] }
 }
 
-/** Whether the files of these versions are gone, and no command is known to have moved or removed them. */
-async function areGone(tracer: Tracer, same: readonly FileVersion[]): Promise<boolean> {
-  for (const { folder, path } of same) {
+/** Whether the files of these versions no longer exist, and no command is recorded that moved or removed them. */
+async function areGone(tracer: Tracer, versions: readonly FileVersion[]): Promise<boolean> {
+  for (const { folder, path } of versions) {
     if (await hasEntry({ folder, path, protect: tracer.protect })) return false
     const last = (await tracer.versions.of(join(folder, path))).at(-1)
     if (last?.after === null && !last.found) return false
@@ -154,104 +160,108 @@ async function areGone(tracer: Tracer, same: readonly FileVersion[]): Promise<bo
   return true
 }
 
-/** Where several files had the same content, only an author that all of them name is known. */
-function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
-  const why = sameElsewhere
-  const doubt: TracedLine = { author: { by: 'unknown', since: null, why, runIds: [] }, passages: [] }
-  return agreedLine(isCut ? [...all, doubt] : all, { since: null, why })
+/** Merges a line of several files with the same content; unknown if not all of them were read. */
+function mergeOrUnknown(all: readonly TracedLine[], isCut: boolean): TracedLine {
+  const why = ambiguousCopy
+  const doubt: TracedLine = { author: { by: 'unknown', since: null, why, runIds: [] }, transfers: [] }
+  return mergeTracedLines(isCut ? [...all, doubt] : all, { since: null, why })
 }
 
-/** A version with lines of a text; a weak one has too few of them to be where it is from. */
-interface Alike {
+/** A version that has lines of a text; a weak one has too few to be the likely origin. */
+interface SimilarVersion {
   version: FileVersion
-  /** Number of lines that say something and are in both. */
+  /** Number of significant lines in both. */
   shared: number
   isWeak: boolean
-  /** It was no longer there when the text came about, as far as versions tell. */
+  /** Its file had another content when the text was written, as far as records tell. */
   isReplaced: boolean
 }
 
-const lineThere = 'the file came there by hand, and another one had this line'
-const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: lineThere, runIds: [] }, passages: [] }
+const ambiguousLine = 'the file came there by hand, and another one had this line'
+const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: ambiguousLine, runIds: [] }, transfers: [] }
 
 /**
- * Versions of files that had lines of this text: all that are gone, and the last changed. One that is there as it was recorded was not
- * moved: a hand that copied a few of its lines is who brought them.
+ * Versions with lines of this text: of all files that no longer exist, and of those changed last. A file that still is as recorded
+ * was not moved; a few lines copied from it count as written by the user or program that copied them.
  */
-async function filesLike(tracer: Tracer, place: Brought, text: string): Promise<Alike[]> {
+async function similarVersions(tracer: Tracer, file: MovedFile, text: string): Promise<SimilarVersion[]> {
   const { rows, protect } = tracer
-  const lines = telling(text)
-  const own = new Set(ownThatLeft(place))
-  const alike = own.size === 0 ? [] : await versionsLike(tracer, place, place.versions, lines)
-  const found = alike.filter(({ version }) => own.has(version))
-  let left = maxPresent
-  for (const { folder } of namesInFolders(place.path))
+  const lines = significantLines(text)
+  const own = new Set(replacedOwnVersions(file))
+  const similar = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
+  const found = similar.filter(({ version }) => own.has(version))
+  let left = maxPresentFiles
+  for (const { folder } of namesInFolders(file.path))
     for (const name of await namesInFolder(rows, folder, maxNames)) {
       const whole = join(folder, name.path)
-      if (whole === place.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
-      found.push(...(await versionsLike(tracer, place, await tracer.versions.of(whole), lines)))
+      if (whole === file.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
+      found.push(...(await similarVersionsOf(tracer, file, await tracer.versions.of(whole), lines)))
     }
   return found
 }
 
 /**
- * Of one file the versions that a text may be from, also if it was removed or written anew since; else those that have some of the
- * lines, and that a hand may have moved away.
+ * Versions of one file that a text may come from, even if the file was removed or rewritten since; else weak ones whose file the
+ * user or another program may have moved.
  */
-async function versionsLike(
+async function similarVersionsOf(
   { contents, protect, surveys }: Tracer,
-  place: Brought,
+  file: MovedFile,
   versions: readonly FileVersion[],
   lines: ReadonlySet<string>,
-): Promise<Alike[]> {
-  const earlier = versions.filter((each) => isEarlier(each, place))
-  const mayBeElsewhere = async (version: FileVersion) =>
+): Promise<SimilarVersion[]> {
+  const earlier = versions.filter((each) => isEarlier(each, file))
+  const mayHaveMovedAway = async (version: FileVersion) =>
     version === earlier.at(-1)
       ? !(await isStillThere(version, versions, protect))
-      : hasLeft(versions, versions.indexOf(version))
-  const alike: Alike[] = []
-  for (const version of earlier.slice(-maxVersionsAlike).reverse()) {
+      : wasReplacedUnrecorded(versions, versions.indexOf(version))
+  const similar: SimilarVersion[] = []
+  for (const version of earlier.slice(-maxSimilarVersions).reverse()) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
-    const old = telling((bytes && decodeText(bytes)) ?? '')
-    const shared = [...old].filter((line) => lines.has(line))
+    const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
+    const shared = [...oldLines].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minLetters
-    const isWeak = isShort || shared.length < minShare * Math.max(old.size, lines.size)
-    if (shared.length === 0 || (isWeak && !(await mayBeElsewhere(version)))) continue
-    const presence = await surveys.presenceOf(version, place)
+    const isWeak = isShort || shared.length < minShare * Math.max(oldLines.size, lines.size)
+    if (shared.length === 0 || (isWeak && !(await mayHaveMovedAway(version)))) continue
+    const presence = await surveys.presenceOf(version, file)
     if (presence === 'gone') continue
-    const isReplaced = presence ? presence === 'replaced' : await wasReplaced(version, versions, place, protect)
-    alike.push({ version, shared: shared.length, isWeak, isReplaced })
+    const isReplaced = presence ? presence === 'replaced' : await wasReplacedEarlier(version, versions, file, protect)
+    similar.push({ version, shared: shared.length, isWeak, isReplaced })
   }
-  const strong = alike.filter(({ isWeak }) => !isWeak)
-  return strong.length > 0 ? strong : alike
+  const strong = similar.filter(({ isWeak }) => !isWeak)
+  return strong.length > 0 ? strong : similar
 }
 
 /**
- * Versions with the same short content, which may be so by chance. A file that is still there was not moved; whether it was copied is
- * in question if the content says something.
+ * Versions with the same short content, perhaps by chance. A file that still exists was not moved; it may have been copied if the
+ * content has a significant line.
  */
-async function maybeMoved(tracer: Tracer, same: readonly FileVersion[], text: string): Promise<Alike[]> {
-  const found: Alike[] = []
-  for (const version of same) {
+async function versionsWithShortContent(
+  tracer: Tracer,
+  holders: readonly FileVersion[],
+  text: string,
+): Promise<SimilarVersion[]> {
+  const found: SimilarVersion[] = []
+  for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    const isLikely = telling(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.protect))
+    const isLikely = significantLines(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.protect))
     if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
   }
   return found
 }
 
-/** Whether a file was there all the time since a version, as far as versions and the disk tell. */
+/** Whether a file existed ever since a version, as far as records and the disk tell. */
 async function isStillThere(
   version: FileVersion,
   versions: readonly FileVersion[],
   protect: ProtectedPlaces,
 ): Promise<boolean> {
-  return typeof (await lastOf(version, versions, protect)) === 'string'
+  return typeof (await contentIfRecorded(version, versions, protect)) === 'string'
 }
 
-/** The content of a file if all that happened to it since a version was recorded, null if it was removed; else undefined. */
-async function lastOf(
+/** Current hash of a file if every change since a version was recorded, null if it was removed; else undefined. */
+async function contentIfRecorded(
   version: FileVersion,
   versions: readonly FileVersion[],
   protect: ProtectedPlaces,
@@ -265,11 +275,7 @@ async function lastOf(
   return now === hash ? hash : undefined
 }
 
-/** Lines that say something. */
-function telling(text: string): Set<string> {
-  return new Set(linesIn(text).filter(saysSomething))
-}
-
-function saysSomething(line: string): boolean {
-  return line.trim().length > 3
+/** Lines of more than three characters. */
+function significantLines(text: string): Set<string> {
+  return new Set(linesIn(text).filter(isSignificantLine))
 }

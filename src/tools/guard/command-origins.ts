@@ -1,6 +1,6 @@
 import type { CommandVersion, FolderBefore, ReadContent } from '../../domain/tools/touched.ts'
 import { LostFiles, nearestName } from './lost-files.ts'
-import { distinctLines, isDistinctive } from './shared-lines.ts'
+import { distinctLines, isSignificantLine } from './shared-lines.ts'
 
 /** A shorter content may be the same by chance. */
 const minBytes = 40
@@ -49,6 +49,6 @@ function hasSubstance(content: ReadContent | null): boolean {
   return (
     bytes !== undefined &&
     bytes.length >= minBytes &&
-    [...distinctLines(bytes)].filter(isDistinctive).length >= minLines
+    [...distinctLines(bytes)].filter(isSignificantLine).length >= minLines
   )
 }

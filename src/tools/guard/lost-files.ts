@@ -12,7 +12,7 @@ interface LostFile {
 
 /** A lost file that a new content is made of, or may be. */
 interface LostSource extends LostFile {
-  isMuch: boolean
+  isMainSource: boolean
   /** All of it is in the new content, and nothing else, however short it is. */
   isWhole: boolean
 }
@@ -25,7 +25,7 @@ const minLetters = 16
 
 /** The files that a command took away, as possible sources of those that it left. */
 export class LostFiles {
-  readonly #lost: (LostFile & { isThere: boolean; currentHolders: string[] })[] = []
+  readonly #lost: (LostFile & { isPresent: boolean; currentHolders: string[] })[] = []
   readonly #byLine = new Map<string, LostFile[]>()
 
   constructor(versions: readonly Pick<CommandVersion, 'path' | 'before' | 'after'>[]) {
@@ -37,7 +37,7 @@ export class LostFiles {
       const isLost = ([line, count]: [string, number]) => paths.length > 0 || count > (kept.get(line) ?? 0)
       const lines = new Set([...counts].filter(isLost).map(([line]) => line))
       if (lines.size === 0) continue
-      this.#lost.push({ path, lines, counts, isThere: after !== null, currentHolders: paths })
+      this.#lost.push({ path, lines, counts, isPresent: after !== null, currentHolders: paths })
     }
     for (const file of this.#lost)
       for (const line of file.lines) {
@@ -53,18 +53,18 @@ export class LostFiles {
     const holders = new Map<LostFile, number>()
     for (const line of lines) {
       const found = this.#byLine.get(line) ?? []
-      const likely = found.length > maxHolders ? found.filter((each) => sharedEnd(each.path, path) > 0) : found
+      const likely = found.length > maxHolders ? found.filter((each) => commonSuffixLength(each.path, path) > 0) : found
       for (const each of likely) holders.set(each, (holders.get(each) ?? 0) + 1)
     }
     return this.#lost.flatMap((file) => {
       const shared = holders.get(file) ?? 0
-      const isTaken = file.currentHolders.some((holder) => holder !== path && holder !== file.path)
+      const isHeldElsewhere = file.currentHolders.some((holder) => holder !== path && holder !== file.path)
       const isWhole = file.currentHolders.includes(path)
-      if (file.path === path || isTaken || shared === 0) return []
+      if (file.path === path || isHeldElsewhere || shared === 0) return []
       // Of a file that is still there a good part of what it lost is here now, or all of it, however short.
-      if (file.isThere && !isWhole && (shared < minShare * file.lines.size || !hasLongLine(file.lines, lines)))
+      if (file.isPresent && !isWhole && (shared < minShare * file.lines.size || !hasLongLine(file.lines, lines)))
         return []
-      return { ...file, isMuch: isMadeOf(lines, file.lines), isWhole }
+      return { ...file, isMainSource: isMadeOf(lines, file.lines), isWhole }
     })
   }
 
@@ -73,22 +73,23 @@ export class LostFiles {
     const lines = distinctLines(after?.bytes)
     const own = distinctLines(before?.bytes)
     const sources = this.sourcesOf(path, lines)
-    const much = narrowSources(
+    const mainSources = narrowSources(
       path,
       lines,
-      sources.filter(({ isMuch }) => isMuch),
+      sources.filter(({ isMainSource }) => isMainSource),
     )
-    const counts = [lineCounts(before?.bytes), ...much.map((each) => each.counts)]
-    const fresh = lineCounts(after?.bytes)
+    const counts = [lineCounts(before?.bytes), ...mainSources.map((each) => each.counts)]
+    const newCounts = lineCounts(after?.bytes)
     const isExplained = (line: string) =>
-      (fresh.get(line) ?? 0) <= counts.reduce((sum, each) => sum + (each.get(line) ?? 0), 0)
+      (newCounts.get(line) ?? 0) <= counts.reduce((sum, each) => sum + (each.get(line) ?? 0), 0)
     const others = sources.filter(
-      ({ isMuch, lines: lost }) => !isMuch && [...lost].some((line) => lines.has(line) && !isExplained(line)),
+      ({ isMainSource, lines: lost }) =>
+        !isMainSource && [...lost].some((line) => lines.has(line) && !isExplained(line)),
     )
-    const [only] = much
+    const [only] = mainSources
     if (!only && others.length === 0) return undefined
     return only &&
-      much.length === 1 &&
+      mainSources.length === 1 &&
       others.length === 0 &&
       ![...own].some((line) => line.trim() !== '' && lines.has(line))
       ? only.path
@@ -108,19 +109,19 @@ function narrowSources(
 ): readonly LostSource[] {
   const named = nearestName(path, sources)
   const best = sources.find((each) => each.path === named)
-  if (!best || sharedEnd(best.path, path) === 0) return sources
+  if (!best || commonSuffixLength(best.path, path) === 0) return sources
   const isInBest = (line: string) => !lines.has(line) || best.lines.has(line)
   return sources.every((each) => [...each.lines].every(isInBest)) ? [best] : sources
 }
 
 /** The one whose path ends most alike; undefined if two do. */
 export function nearestName(path: string, all: readonly { path: string }[]): string | undefined {
-  const scored = all.map((each) => ({ path: each.path, score: sharedEnd(each.path, path) }))
+  const scored = all.map((each) => ({ path: each.path, score: commonSuffixLength(each.path, path) }))
   const [best, next] = scored.sort((a, b) => b.score - a.score)
   return best && (!next || best.score > next.score) ? best.path : undefined
 }
 
-function sharedEnd(a: string, b: string): number {
+function commonSuffixLength(a: string, b: string): number {
   const [x, y] = [a.split('/').reverse(), b.split('/').reverse()]
   let same = 0
   while (same < x.length && x[same] === y[same]) same++
