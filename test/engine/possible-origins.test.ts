@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { matchLines } from '../../src/engine/files/match-lines.ts'
-import { isAny, isNew, possibleOrigins } from '../../src/engine/why/possible-origins.ts'
+import { anyEqualLine, newLine, possibleOrigins } from '../../src/engine/why/possible-origins.ts'
 import { seededChance } from './simulator-schedule.ts'
 
 test('a line that stayed may be each line that some shortest difference makes it, and no other', () => {
@@ -10,14 +10,18 @@ test('a line that stayed may be each line that some shortest difference makes it
     const old = Array.from({ length: chance(7) }, line)
     const fresh = chance(2) === 0 ? Array.from({ length: chance(7) }, line) : changed(old, chance, line)
     const [matched, all] = [matchLines(old, fresh), shortest(old, fresh)]
-    const pairs = new Map(matched.flatMap((from, at) => (from === isNew ? [] : [[at, from]])))
+    const pairs = new Map(matched.flatMap((from, at) => (from === newLine ? [] : [[at, from]])))
     expect(all).toContainEqual(pairs)
     for (const [at, origins] of possibleOrigins(old, fresh).entries()) {
-      const from = matched[at] ?? isNew
+      const from = matched[at] ?? newLine
       const equal = old.flatMap((text, place) => (text === fresh[at] ? place : []))
       const isOnce = equal.length === 1 && fresh.filter((text) => text === fresh[at]).length === 1
       const expected =
-        from === isNew ? [isNew, ...equal] : isOnce ? [from] : [from, ...all.map((pairs) => pairs.get(at) ?? isNew)]
+        from === newLine
+          ? [newLine, ...equal]
+          : isOnce
+            ? [from]
+            : [from, ...all.map((pairs) => pairs.get(at) ?? newLine)]
       expect({ old, fresh, at, origins: sorted(origins) }).toEqual({ old, fresh, at, origins: sorted(expected) })
     }
   }
@@ -25,7 +29,7 @@ test('a line that stayed may be each line that some shortest difference makes it
 
 test('of more equal lines than can be listed, any may be the one', () => {
   const many = Array.from({ length: 300 }, () => '}')
-  expect(possibleOrigins(many, [...many, 'new', '}'])[301]).toEqual([isNew, isAny])
+  expect(possibleOrigins(many, [...many, 'new', '}'])[301]).toEqual([newLine, anyEqualLine])
 })
 
 function changed(old: readonly string[], chance: (of: number) => number, line: () => string): string[] {

@@ -6,8 +6,8 @@ import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { hashOf } from '../../src/tools/files/content-hash.ts'
 import { fileThreads } from '../../src/tools/files/file-threads.ts'
-import { KnownContents } from '../../src/tools/guard/known-contents.ts'
 import { readMarks } from '../../src/tools/files/survey.ts'
+import { KnownContents } from '../../src/tools/guard/known-contents.ts'
 
 test('a file that another command changes between the survey and the reading is known as it was read', async () => {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-known-')))

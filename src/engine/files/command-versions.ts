@@ -10,7 +10,7 @@ import { findUnrecorded, type UnrecordedFiles } from './found-files.ts'
 import { mapReordered, writeLineMap } from './line-map.ts'
 import { packContent } from './pack-content.ts'
 
-/** Max bytes of contents that are stored for one command; of the others only the hashes are. */
+/** Max bytes of contents that are stored for one command; of further contents only the hashes are. */
 const maxStored = 8 * 2 ** 20
 
 /** A command's call. */
@@ -22,8 +22,8 @@ interface CommandCall {
 }
 
 /**
- * Prepares for storage the versions of the files that a command changed, and those that it found changed by hand. The outcome goes
- * into the journal, which says only whether all changes have a version.
+ * Prepares for storage the versions of the files that a command changed, and of those that it found changed by the user or another
+ * program. The outcome goes into the journal, which says only whether all changes have a version.
  */
 export async function prepareVersions(
   { store, protect }: Pick<Engine, 'store' | 'protect'>,
@@ -63,7 +63,7 @@ function changeOf(
   }
 }
 
-/** Each content once; a later change of the file cannot bring it back. */
+/** Each content once. It must be stored now: the next change of the file may destroy it. */
 async function contentsToStore(
   versions: readonly CommandVersion[],
   { found }: UnrecordedFiles,

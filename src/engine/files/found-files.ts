@@ -15,13 +15,13 @@ const slackMs = 50
 /** Files that the survey before a command found in another state than the last one recorded. */
 export interface UnrecordedFiles {
   found: { path: string; hash: string | null; content?: ReadContent; changedAt: Millis | null }[]
-  /** These are all of them. */
+  /** Whether `found` has all such files. */
   isComplete: boolean
 }
 
 /**
- * Compares what a command found with the last records of the folder: a file that was changed, moved or made by hand in between is
- * known as it was then, whatever becomes of it before the next record.
+ * Compares what a command found with the last records of the folder: a file that the user or another program changed, moved or made
+ * in between is recorded as it was at that time, before further changes can hide it.
  */
 export async function findUnrecorded(
   rows: Reading,
@@ -31,14 +31,14 @@ export async function findUnrecorded(
   const { hashes, isCut, since } = await recordsOfFolder(rows, folder)
   const isRecorded = new Set(hashes.values())
   let isComplete = !isCut
-  let isUnread = false
+  let hasUnread = false
   const found: UnrecordedFiles['found'] = []
   for (const [path, mark] of marks) {
     const { isFile, changedAt } = readFingerprint(mark)
     const content = contents.get(path)
     // Files of a folder that is moved keep their times.
     const isOld = !hashes.has(path) && changedAt + slackMs < since && !(content && isRecorded.has(content.sha256))
-    if (isFile && isOld && !content) isUnread = true
+    if (isFile && isOld && !content) hasUnread = true
     if (!isFile || isOld || (content && hashes.get(path) === content.sha256)) continue
     if (content) found.push({ path, hash: content.sha256, content, changedAt })
     else isComplete = false
@@ -46,14 +46,14 @@ export async function findUnrecorded(
   const created = new Set(versions.flatMap(({ path, before }) => (before === null ? path : [])))
   for (const [path, hash] of hashes) {
     if (hash === null || marks.has(path)) continue
-    // A survey passes over ignored files.
+    // Surveys skip ignored files: a missing one may still exist.
     if (created.has(path) || !(await hasEntry({ folder, path, protect })))
       found.push({ path, hash: null, changedAt: null })
     else isComplete = false
-    // One that was not read may be this one.
-    if (isUnread) isComplete = false
+    // An unread file may be this one, moved.
+    if (hasUnread) isComplete = false
   }
-  // What was changed last is what work goes on with.
+  // Newest first: work is likeliest to continue with these.
   const time = ({ changedAt }: { changedAt: Millis | null }) => changedAt ?? Number.MAX_SAFE_INTEGER
   found.sort((a, b) => time(b) - time(a))
   let bytes = 0

@@ -3,50 +3,52 @@ import { type EditedText, editedPlaces } from '../../tools/files/edit-text.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { linesIn, matchLines, uniqueLines } from './match-lines.ts'
 
-/** Lines that a version has from the version before it: where they begin in each, and how many. */
+/** Blocks of lines that a version kept from the one before it: where each begins in both, and its number of lines. */
 export type LineMap = { at: number; from: number; count: number }[]
 
-/** Larger texts have no map: a line of theirs is explained by the last change alone. */
-const maxMapped = 2_000_000
+/** Larger texts have no map: their lines are explained by the last change alone. */
+const maxMappedBytes = 2_000_000
 
-/** Which lines of a new content are of the old one; null if one of them is no text. */
+/** Maps the lines of a new content to those of the old one; null if one of them is no text. */
 export function mapContents(before: Buffer, after: Buffer, edit?: EditedText): LineMap | null {
   const lines = linesOfBoth(before, after)
   if (!lines) return null
-  const { old, fresh } = lines
-  return (edit && mapEdit(decodeText(before) ?? '', old, fresh, edit)) ?? mapOf(matchLines(old, fresh))
-}
-
-/**
- * The same for a command, which may have put lines in another order: a long line that is once in both contents is the same, wherever
- * it stands.
- */
-export function mapReordered(before: Buffer, after: Buffer): LineMap | null {
-  const lines = linesOfBoth(before, after)
-  if (!lines) return null
-  const { old, fresh } = lines
-  const matched = matchLines(old, fresh)
-  if (!matched.includes(-1)) return mapOf(matched)
-  const [inOld, inFresh] = [uniqueLines(old, 0, old.length), uniqueLines(fresh, 0, fresh.length)]
-  const shared = [...inFresh.keys()].filter((text) => inOld.has(text)).length
-  // A rewritten file may begin as the one before it did.
-  if (shared < minKept * Math.max(inOld.size, inFresh.size)) return mapOf(matched)
-  const isMoved = (text: string) => text.trim().length >= minMoved && (inFresh.get(text) ?? -1) >= 0
-  return mapOf(
-    matched.map((from, at) => (from === -1 && isMoved(fresh[at] ?? '') ? (inOld.get(fresh[at] ?? '') ?? -1) : from)),
+  const { oldLines, newLines } = lines
+  return (
+    (edit && mapEdit(decodeText(before) ?? '', oldLines, newLines, edit)) ?? toLineMap(matchLines(oldLines, newLines))
   )
 }
 
-/** Share of the lines of both contents that must be the same where lines were put in another order. */
-const minKept = 2 / 3
-/** Letters of a line that is followed to another place of its file: a shorter one may be new. */
-const minMoved = 16
+/** Maps contents around a command, which may have reordered lines: a long line that occurs once in both is the same line. */
+export function mapReordered(before: Buffer, after: Buffer): LineMap | null {
+  const lines = linesOfBoth(before, after)
+  if (!lines) return null
+  const { oldLines, newLines } = lines
+  const matched = matchLines(oldLines, newLines)
+  if (!matched.includes(-1)) return toLineMap(matched)
+  const [inOld, inNew] = [uniqueLines(oldLines, 0, oldLines.length), uniqueLines(newLines, 0, newLines.length)]
+  const shared = [...inNew.keys()].filter((text) => inOld.has(text)).length
+  // Too little in common: a rewritten file with the same header, say.
+  if (shared < minSharedRatio * Math.max(inOld.size, inNew.size)) return toLineMap(matched)
+  const isMoved = (text: string) => text.trim().length >= minMovedLetters && (inNew.get(text) ?? -1) >= 0
+  return toLineMap(
+    matched.map((from, at) =>
+      from === -1 && isMoved(newLines[at] ?? '') ? (inOld.get(newLines[at] ?? '') ?? -1) : from,
+    ),
+  )
+}
+
+/** Share of unique lines that both contents must have in common for lines to count as reordered. */
+const minSharedRatio = 2 / 3
+/** Min length of a line that is followed to another place of its file: a shorter one may be new. */
+const minMovedLetters = 16
 
 /** Lines of two contents that can be compared; undefined if one of them is no text or they are too large. */
-export function linesOfBoth(before: Buffer, after: Buffer): { old: string[]; fresh: string[] } | undefined {
-  if (before.length + after.length > maxMapped) return undefined
-  const [old, fresh] = [decodeText(before), decodeText(after)]
-  return old === undefined || fresh === undefined ? undefined : { old: linesIn(old), fresh: linesIn(fresh) }
+export function linesOfBoth(before: Buffer, after: Buffer): { oldLines: string[]; newLines: string[] } | undefined {
+  if (before.length + after.length > maxMappedBytes) return undefined
+  const [oldText, newText] = [decodeText(before), decodeText(after)]
+  if (oldText === undefined || newText === undefined) return undefined
+  return { oldLines: linesIn(oldText), newLines: linesIn(newText) }
 }
 
 /** What a call of edit_file replaces; undefined for other calls. */
@@ -56,8 +58,8 @@ export function editOfCall({ name, input }: Pick<RequestedCall, 'name' | 'input'
   return { old: old_text, new: new_text, all: all === true }
 }
 
-/** Lines around an edit are those that were there, whatever else looks like them. */
-function mapEdit(text: string, old: string[], fresh: string[], edit: EditedText): LineMap | undefined {
+/** Maps by the places of an edit: lines around it are unchanged, even if they equal other lines. */
+function mapEdit(text: string, oldLines: string[], newLines: string[], edit: EditedText): LineMap | undefined {
   const places = editedPlaces(text, edit)
   if (!places || places.length === 0) return undefined
   const added = edit.new.split('\n').length - edit.old.split('\n').length
@@ -66,18 +68,19 @@ function mapEdit(text: string, old: string[], fresh: string[], edit: EditedText)
   for (const { first, last } of mergePlaces(places)) {
     while (next < first) from.push(next++)
     const grown = added * places.filter((place) => place.first >= first && place.last <= last).length
-    const inside = fresh.slice(from.length, from.length + (last - first + 1) + grown)
+    const inside = newLines.slice(from.length, from.length + (last - first + 1) + grown)
     const base = first
-    from.push(...matchLines(old.slice(first, last + 1), inside).map((at) => (at === -1 ? -1 : base + at)))
+    from.push(...matchLines(oldLines.slice(first, last + 1), inside).map((at) => (at === -1 ? -1 : base + at)))
     next = last + 1
   }
-  while (next < old.length) from.push(next++)
-  // The ends of lines differ in a way that this does not know.
-  if (from.length !== fresh.length || from.some((at, to) => at !== -1 && old[at] !== fresh[to])) return undefined
-  return mapOf(from)
+  while (next < oldLines.length) from.push(next++)
+  // Unexpected line endings: fall back to comparing the contents.
+  if (from.length !== newLines.length || from.some((at, to) => at !== -1 && oldLines[at] !== newLines[to]))
+    return undefined
+  return toLineMap(from)
 }
 
-/** Edits that share a line belong together. */
+/** Merges edits that share a line. */
 function mergePlaces(places: readonly { first: number; last: number }[]): { first: number; last: number }[] {
   const merged: { first: number; last: number }[] = []
   for (const place of places) {
@@ -88,18 +91,18 @@ function mergePlaces(places: readonly { first: number; last: number }[]): { firs
   return merged
 }
 
-function mapOf(from: readonly number[]): LineMap {
+function toLineMap(from: readonly number[]): LineMap {
   const map: LineMap = []
-  for (const [at, old] of from.entries()) {
-    if (old === -1) continue
+  for (const [at, oldLine] of from.entries()) {
+    if (oldLine === -1) continue
     const last = map.at(-1)
-    if (last && last.at + last.count === at && last.from + last.count === old) last.count++
-    else map.push({ at, from: old, count: 1 })
+    if (last && last.at + last.count === at && last.from + last.count === oldLine) last.count++
+    else map.push({ at, from: oldLine, count: 1 })
   }
   return map
 }
 
-/** As text: `at,from,count` for each, separated by spaces. */
+/** Formats a map as `at,from,count` of each block, separated by spaces. */
 export function writeLineMap(map: LineMap): string {
   return map.map(({ at, from, count }) => `${at},${from},${count}`).join(' ')
 }
@@ -112,7 +115,7 @@ export function readLineMap(text: string): LineMap {
   })
 }
 
-/** The old line that a new one is; undefined for a new one. */
+/** The line of the version before that a line was; undefined if it is new. */
 export function lineBefore(map: LineMap, line: number): number | undefined {
   let [low, high] = [0, map.length]
   while (low < high) {
@@ -124,46 +127,47 @@ export function lineBefore(map: LineMap, line: number): number | undefined {
   return span && line < span.at + span.count ? span.from + line - span.at : undefined
 }
 
-/** Lines that follow each other in a version, and in the list of those that are asked about. */
+/** Consecutive lines of a version, which are also consecutive in the list of requested lines. */
 export interface LineSpan {
   line: number
-  asked: number
+  /** Index of the first one in the list of requested lines. */
+  slot: number
   count: number
 }
 
-/** Parts spans into the lines of the version before, by their numbers there, and the new ones. Both are sorted by line. */
-export function partSpans(map: LineMap, spans: readonly LineSpan[]): { old: LineSpan[]; fresh: LineSpan[] } {
-  const [old, fresh]: [LineSpan[], LineSpan[]] = [[], []]
+/** Splits spans into lines of the version before, with their numbers there, and new lines. Both are sorted by line. */
+export function splitSpans(map: LineMap, spans: readonly LineSpan[]): { oldSpans: LineSpan[]; newSpans: LineSpan[] } {
+  const [oldSpans, newSpans]: [LineSpan[], LineSpan[]] = [[], []]
   let next = 0
   let isReordered = false
   for (const span of spans) {
     const end = span.line + span.count
-    const part = (line: number, to: number) => ({ asked: span.asked + line - span.line, count: to - line })
+    const part = (line: number, to: number) => ({ slot: span.slot + line - span.line, count: to - line })
     let line = span.line
     while (next < map.length && (map[next]?.at ?? 0) + (map[next]?.count ?? 0) <= line) next++
     for (let at = next; line < end; at++) {
       const known = map[at]
       const start = Math.min(end, Math.max(line, known?.at ?? end))
-      if (start > line) fresh.push({ line, ...part(line, start) })
+      if (start > line) newSpans.push({ line, ...part(line, start) })
       const stop = known ? Math.min(end, known.at + known.count) : start
       if (known && stop > start) {
         const from = known.from + start - known.at
-        isReordered ||= from < (old.at(-1)?.line ?? 0)
-        old.push({ line: from, ...part(start, stop) })
+        isReordered ||= from < (oldSpans.at(-1)?.line ?? 0)
+        oldSpans.push({ line: from, ...part(start, stop) })
       }
       line = Math.max(start, stop)
     }
   }
-  return { old: isReordered ? old.sort((a, b) => a.line - b.line) : old, fresh }
+  return { oldSpans: isReordered ? oldSpans.sort((a, b) => a.line - b.line) : oldSpans, newSpans }
 }
 
-/** Spans of these lines, which are asked about in this order. */
+/** Spans of a list of requested lines. */
 export function spansOf(lines: readonly number[]): LineSpan[] {
   const spans: LineSpan[] = []
-  for (const [asked, line] of lines.entries()) {
+  for (const [slot, line] of lines.entries()) {
     const last = spans.at(-1)
     if (last && last.line + last.count === line) last.count++
-    else spans.push({ line, asked, count: 1 })
+    else spans.push({ line, slot, count: 1 })
   }
   return spans.sort((a, b) => a.line - b.line)
 }

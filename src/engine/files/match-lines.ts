@@ -1,6 +1,6 @@
 import { editScript, shortestScript } from '../../tools/files/unified-diff.ts'
 
-/** Lines as editors count them, with either line ending, with or without one at the end. */
+/** Lines as editors count them: either line ending, and none needed at the end. */
 export function linesIn(text: string): string[] {
   const lines = text.split(/\r?\n/)
   if (lines.at(-1) === '') lines.pop()
@@ -8,46 +8,47 @@ export function linesIn(text: string): string[] {
 }
 
 /**
- * For each line of the second text, its index in the first; -1 for a new one: a longest common subsequence, as every shortest
- * difference has one. Texts that differ in too much are matched by the lines that occur once in each, as in a patience diff, so that
- * a mostly rewritten text keeps its authors where it is unchanged.
+ * For each new line its index among the old ones, or -1: a longest common subsequence. Texts that differ too much for that are
+ * matched by the lines that occur once in each, as in a patience diff, so that a mostly rewritten text keeps its authors where it is
+ * unchanged.
  */
-export function matchLines(old: string[], fresh: string[]): number[] {
-  const from = new Array<number>(fresh.length).fill(-1)
+export function matchLines(oldLines: string[], newLines: string[]): number[] {
+  const from = new Array<number>(newLines.length).fill(-1)
   let start = 0
-  while (start < old.length && start < fresh.length && old[start] === fresh[start]) from[start] = start++
+  while (start < oldLines.length && start < newLines.length && oldLines[start] === newLines[start])
+    from[start] = start++
   let end = 0
-  const shorter = Math.min(old.length, fresh.length) - start
-  while (end < shorter && old.at(-1 - end) === fresh.at(-1 - end)) {
+  const shorter = Math.min(oldLines.length, newLines.length) - start
+  while (end < shorter && oldLines.at(-1 - end) === newLines.at(-1 - end)) {
     end++
-    from[fresh.length - end] = old.length - end
+    from[newLines.length - end] = oldLines.length - end
   }
-  const [oldEnd, freshEnd] = [old.length - end, fresh.length - end]
+  const [oldEnd, newEnd] = [oldLines.length - end, newLines.length - end]
   const match = (a: LineBounds, b: LineBounds, script: typeof shortestScript) =>
-    matchBetween(old.slice(...a), fresh.slice(...b), script, (x, y) => {
+    matchBetween(oldLines.slice(...a), newLines.slice(...b), script, (x, y) => {
       from[b[0] + y] = a[0] + x
     })
-  if (match([start, oldEnd], [start, freshEnd], shortestScript)) return from
+  if (match([start, oldEnd], [start, newEnd], shortestScript)) return from
   let [a, b] = [start, start]
-  for (const [oldAt, freshAt] of [...anchors(old, fresh, start, oldEnd, freshEnd), [oldEnd, freshEnd] as const]) {
-    match([a, oldAt], [b, freshAt], editScript)
-    if (freshAt < freshEnd) from[freshAt] = oldAt
-    ;[a, b] = [oldAt + 1, freshAt + 1]
+  for (const [oldAt, newAt] of [...findAnchors(oldLines, newLines, start, oldEnd, newEnd), [oldEnd, newEnd] as const]) {
+    match([a, oldAt], [b, newAt], editScript)
+    if (newAt < newEnd) from[newAt] = oldAt
+    ;[a, b] = [oldAt + 1, newAt + 1]
   }
   return from
 }
 
-/** Lines of a text: the first, and the one behind the last. */
+/** First line of a range, and the one after its last. */
 type LineBounds = [start: number, end: number]
 
-/** Matches the lines that both texts have, by a diff; false if that gave up. */
+/** Matches lines by a diff; false if the diff gave up. */
 function matchBetween(
-  old: string[],
-  fresh: string[],
+  oldLines: string[],
+  newLines: string[],
   script: typeof shortestScript,
-  onMatch: (old: number, fresh: number) => void,
+  onMatch: (oldLine: number, newLine: number) => void,
 ): boolean {
-  const [a, b] = [sharedWith(fresh, old), sharedWith(old, fresh)]
+  const [a, b] = [sharedLines(newLines, oldLines), sharedLines(oldLines, newLines)]
   const signs = script(
     a.map(({ line }) => line),
     b.map(({ line }) => line),
@@ -61,18 +62,19 @@ function matchBetween(
   return signs !== undefined
 }
 
-function sharedWith(others: string[], lines: string[]): { line: string; at: number }[] {
+/** Lines that the other text has as well, with their indexes. */
+function sharedLines(others: string[], lines: string[]): { line: string; at: number }[] {
   const known = new Set(others)
   return lines.flatMap((line, at) => (known.has(line) ? { line, at } : []))
 }
 
-type Pair = readonly [old: number, fresh: number]
+type Pair = readonly [oldLine: number, newLine: number]
 
 /** Longest sequence of lines that occur once in each text, in the same order in both. */
-function anchors(old: string[], fresh: string[], start: number, oldEnd: number, freshEnd: number): Pair[] {
-  const [inOld, inFresh] = [uniqueLines(old, start, oldEnd), uniqueLines(fresh, start, freshEnd)]
+function findAnchors(oldLines: string[], newLines: string[], start: number, oldEnd: number, newEnd: number): Pair[] {
+  const [inOld, inNew] = [uniqueLines(oldLines, start, oldEnd), uniqueLines(newLines, start, newEnd)]
   const pairs: Pair[] = []
-  for (const [line, at] of inFresh) {
+  for (const [line, at] of inNew) {
     const before = inOld.get(line)
     if (at >= 0 && before !== undefined && before >= 0) pairs.push([before, at])
   }
@@ -89,25 +91,25 @@ export function uniqueLines(lines: string[], from: number, to: number): Map<stri
   return found
 }
 
-/** Longest increasing subsequence: pairs come in the order of the second text, and are kept in that of the first. */
+/** Longest subsequence of pairs, which are in the order of the new text, that is in the order of the old text, too. */
 function longestIncreasing(pairs: Pair[]): Pair[] {
   // For each length, the smallest pair that a sequence of that length can end with.
   const ends: number[] = []
   const before = new Array<number>(pairs.length).fill(-1)
-  for (const [at, [old]] of pairs.entries()) {
+  for (const [at, [oldLine]] of pairs.entries()) {
     let [low, high] = [0, ends.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((pairs[ends[middle] ?? 0]?.[0] ?? 0) < old) low = middle + 1
+      if ((pairs[ends[middle] ?? 0]?.[0] ?? 0) < oldLine) low = middle + 1
       else high = middle
     }
     before[at] = ends[low - 1] ?? -1
     ends[low] = at
   }
-  const row: Pair[] = []
+  const sequence: Pair[] = []
   for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) {
     const pair = pairs[at]
-    if (pair) row.push(pair)
+    if (pair) sequence.push(pair)
   }
-  return row.reverse()
+  return sequence.reverse()
 }

@@ -38,7 +38,7 @@ export interface ChainNode {
 
 interface ChainStep {
   link: Omit<WhyLink, 'how' | 'id' | 'kind'>
-  /** Undefined for what the user added by hand. */
+  /** Undefined for what the user added. */
   next: ChainNode | undefined
   words?: ChainNode
 }
@@ -51,8 +51,8 @@ export async function walkBack(rows: Reading, first: ChainNode): Promise<WhyLink
   // A turn stores its own input: it is there even if its run is gone or was imported.
   let words: ChainNode | undefined
   for (let node: ChainNode | undefined = first; node; ) {
-    const isNew = node.kind === 'request' || !seen.has(`${node.kind}:${node.id}`)
-    if (!isNew || (chain.length >= maxLinks && node.kind !== 'request')) {
+    const isFirstVisit = node.kind === 'request' || !seen.has(`${node.kind}:${node.id}`)
+    if (!isFirstVisit || (chain.length >= maxLinks && node.kind !== 'request')) {
       node = request === undefined ? undefined : requestNode(request)
       continue
     }
@@ -63,7 +63,7 @@ export async function walkBack(rows: Reading, first: ChainNode): Promise<WhyLink
     const step: ChainStep | undefined = run ? await fromRun(rows, run) : await readChainStep(rows, node)
     words = step?.words ?? words
     const { kind, id, how, facts } = node
-    chain.push({ kind, id, ...(step?.link ?? gone(kind)), how, ...facts } as WhyLink)
+    chain.push({ kind, id, ...(step?.link ?? missingLink(kind)), how, ...facts } as WhyLink)
     const lost: ChainNode | undefined =
       node.otherwise ?? node.next ?? (request === undefined ? undefined : requestNode(request))
     node = step ? (node.next ?? step.next) : lost
@@ -126,12 +126,12 @@ async function fromRun(rows: Reading, run: Run): Promise<ChainStep> {
       ...(model !== undefined && { model }),
       ...(given.length > 0 && { given }),
     },
-    next: await beforeRun(rows, run, given),
+    next: await causeOfRun(rows, run, given),
   }
 }
 
 /** Cause of a run: a task of a plan, a result it was given, the run that started it, or its session's input. */
-async function beforeRun(rows: Reading, run: Run, given: number[]): Promise<ChainNode> {
+async function causeOfRun(rows: Reading, run: Run, given: number[]): Promise<ChainNode> {
   const request = requestNode(run.rootRunId || run.id)
   const [first] = given
   // No user asked for a narration: its cause is the turn that it narrates.
@@ -188,7 +188,7 @@ async function fromResult(rows: Reading, id: number): Promise<ChainStep | undefi
   }
 }
 
-/** From the result it comes from, else the run that stored it, else the user who added it by hand. */
+/** From the result it comes from, else the run that stored it, else the user who added it. */
 async function fromMemory(rows: Reading, id: number): Promise<ChainStep | undefined> {
   const memory = await findMemory(rows, id)
   if (!memory) return undefined
@@ -251,7 +251,7 @@ async function requestLink(rows: Reading, { id, facts }: ChainNode): Promise<Why
   const item = items.find(({ source, kind }) => source === 'human' && kind !== 'result') ?? items[0]
   if (!item) {
     const how = 'you said' as const
-    return facts ? ({ ...facts, how } as WhyLink) : { kind: 'run', id, how, ...gone('run'), missing: true }
+    return facts ? ({ ...facts, how } as WhyLink) : { kind: 'run', id, how, ...missingLink('run'), missing: true }
   }
   const turnId = item.consumedByTurn
   const words = { title: preview(item.content), at: moment(item.createdAt), how: howAsked(item) }
@@ -264,7 +264,7 @@ function howAsked({ source }: InboxItem): WhyHow {
   return source === 'human' ? 'you said' : 'was told'
 }
 
-function gone(kind: ChainNode['kind']): Pick<WhyLink, 'title' | 'at' | 'missing'> {
+function missingLink(kind: ChainNode['kind']): Pick<WhyLink, 'title' | 'at' | 'missing'> {
   return { title: `this ${kind} is no longer stored`, at: null, missing: true }
 }
 

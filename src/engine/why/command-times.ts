@@ -1,10 +1,10 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 
-/** Versions of a file that commands left, by the time that they ran: a file may have thousands. */
+/** Versions of a file that commands left, searchable by the time at which the commands ran: a file may have thousands. */
 export class CommandTimes {
   readonly #versions: FileVersion[]
-  /** For each of them the earliest start of it and all that ended later. */
+  /** For each version the earliest start of its command and of all that ended later. */
   readonly #earliest: Millis[]
 
   constructor(versions: readonly FileVersion[]) {
@@ -17,7 +17,7 @@ export class CommandTimes {
     }
   }
 
-  /** Those of commands that ran at some time between two others. */
+  /** Versions of commands that ran within this interval. */
   within({ since, until }: { since: Millis; until: Millis }): FileVersion[] {
     const found: FileVersion[] = []
     for (let at = this.#firstAfter(since); (this.#earliest[at] ?? until) < until; at++) {
@@ -43,14 +43,14 @@ function startOf(version: FileVersion | undefined): Millis {
 }
 
 /** Runs that left these versions. */
-export function writingRuns(versions: readonly FileVersion[]): string[] {
+export function runsOfVersions(versions: readonly FileVersion[]): string[] {
   return [...new Set(versions.flatMap(({ runId }) => runId ?? []))]
 }
 
 /** Clocks of file systems are coarser than ours. */
 const clockSlackMs = 50
 
-/** The last time at which a content can have come about: not after the file was last changed. */
+/** Latest time at which a content can have been written: not after the last change of its file. */
 export function lastChange(until: Millis, changedAt = Number.MAX_SAFE_INTEGER): Millis {
   return Math.min(until, Math.ceil(changedAt) + clockSlackMs)
 }

@@ -8,25 +8,27 @@ import type { Reading } from '../../store/store.ts'
 import { fileNow, isPassedOver } from '../files/file-now.ts'
 import type { KnownVersions } from './known-versions.ts'
 
-/** A content's place, when another one was last there, and the version before which it came. */
+/** How a content came to a file. */
 interface Arrival {
   path: string
+  /** When the file last had another content. */
   since?: Millis
+  /** The version before which the content was there. */
   before?: FileVersion
-  /** When the content was last changed in its place. */
+  /** When the file was last changed. */
   changedAt?: Millis
 }
 
 /**
- * Whether a version was in its file when a content came to another place: `gone` if a survey in between saw neither; `replaced` if it
- * was there at that survey, and may have been replaced before the content came.
+ * Whether a version was still in its file when its content came to another one. `gone`: not even at the last complete survey before.
+ * `replaced`: it was at that survey, and may have been replaced since.
  */
-type Presence = 'there' | 'replaced' | 'gone'
+type Presence = 'present' | 'replaced' | 'gone'
 
 /** Clocks of file systems are coarser than ours. */
 const slackMs = 10
 
-/** Surveys at which every file of a folder was as its last record says. */
+/** Surveys at which the record of every file in a folder was up to date. */
 export class CompleteSurveys {
   readonly #rows: Reading
   readonly #versions: KnownVersions
@@ -43,22 +45,22 @@ export class CompleteSurveys {
   }
 
   /** Undefined if there was no such survey. */
-  async presenceOf(version: FileVersion, place: Arrival): Promise<Presence | undefined> {
-    const seenAt = await this.#lastBefore(version.folder, place)
+  async presenceOf(version: FileVersion, arrival: Arrival): Promise<Presence | undefined> {
+    const seenAt = await this.#lastSurveyBefore(version.folder, arrival)
     if (seenAt === undefined) return undefined
     const versions = await this.#versions.of(join(version.folder, version.path))
     const next = versions.find((each) => compareVersions(each, version) > 0)
     if (next && next.at <= seenAt) return 'gone'
-    const thereUntil = await this.#thereUntil(version, next)
-    const { since = 0, changedAt = Number.POSITIVE_INFINITY } = place
-    return thereUntil > since && thereUntil > changedAt ? 'there' : 'replaced'
+    const presentUntil = await this.#presentUntil(version, next)
+    const { since = 0, changedAt = Number.POSITIVE_INFINITY } = arrival
+    return presentUntil > since && presentUntil > changedAt ? 'present' : 'replaced'
   }
 
   /**
-   * Until when a file had a content, by the times of file systems. One that is gone may have been moved at any time. Two files that a
-   * hand swaps change at almost the same time; what a run writes is later than what a hand did before.
+   * Until when a file had a content, by the times of file systems. A removed file may have been moved at any time. Two files that the
+   * user swaps change at almost the same time; a write of a run is later than what the user did before it.
    */
-  async #thereUntil(version: FileVersion, next: FileVersion | undefined): Promise<Millis> {
+  async #presentUntil(version: FileVersion, next: FileVersion | undefined): Promise<Millis> {
     if (next?.found) return next.after === null ? Number.POSITIVE_INFINITY : next.found.changedAt + slackMs
     if (next) return next.before === version.after ? (next.command?.since ?? next.at) - slackMs : 0
     const now = await fileNow({ folder: version.folder, path: version.path, protect: this.#protect }).catch(
@@ -67,13 +69,13 @@ export class CompleteSurveys {
     return now?.kind === 'file' && now.sha256 !== version.after ? now.changedAt + slackMs : Number.POSITIVE_INFINITY
   }
 
-  /** Whether a version that found another content had already replaced it then. */
-  async isOver(version: FileVersion, place: Arrival): Promise<boolean> {
-    const seenAt = await this.#lastBefore(version.folder, place)
+  /** Whether a complete survey lies between a version and an arrival: what the version replaced was no longer there. */
+  async hasSurveyBetween(version: FileVersion, arrival: Arrival): Promise<boolean> {
+    const seenAt = await this.#lastSurveyBefore(version.folder, arrival)
     return seenAt !== undefined && version.at <= seenAt
   }
 
-  async #lastBefore(folder: string, { path, before }: Arrival): Promise<Millis | undefined> {
+  async #lastSurveyBefore(folder: string, { path, before }: Arrival): Promise<Millis | undefined> {
     if (!isWithin(path, folder) || (await this.#isPassedOver(folder, path))) return undefined
     const until = before ? (before.command?.since ?? before.at) : Number.MAX_SAFE_INTEGER
     const key = `${until} ${folder}`

@@ -2,47 +2,48 @@ import { join } from 'node:path'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../store/rows/files/file-versions.ts'
 import { hasEntry } from '../files/file-now.ts'
 import {
-  agreedLine,
-  type Brought,
-  type FilePassage,
   isBefore,
   type LineAuthor,
-  type Place,
+  type LineTransfer,
+  type MovedFile,
+  mergeTracedLines,
+  type TracedFile,
   type TracedLine,
   type Tracer,
 } from './traced-line.ts'
 
-/** Max versions that come into question. */
-export const maxVersionsAlike = 8
+/** Max versions that are compared as possible origins. */
+export const maxSimilarVersions = 8
 /** Max versions with the same content that are read. */
-const maxSame = 40
+const maxHoldersRead = 40
 
 /**
- * All versions of other files that left this content: one that has it again may be the work of another run. Of the file itself those
- * that a hand may have moved away, and back. `isCurrent`: they are those that were still there, as far as surveys tell.
+ * Versions of other files that left this content, all of them: each may be the work of another run. Of the file itself those that the
+ * user or another program may have moved away and back. `isCurrent`: only those that still existed, as far as surveys tell.
  */
-export async function filesWith(
+export async function findHolders(
   { rows, surveys }: Tracer,
-  place: Brought,
+  file: MovedFile,
   hash: string,
-): Promise<{ same: FileVersion[]; isCurrent: boolean }> {
-  const found = await versionsWithContent(rows, hash, maxSame)
-  const others = found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
-  const all = [...others, ...ownThatLeft(place).filter(({ after }) => after === hash)]
+): Promise<{ holders: FileVersion[]; isCurrent: boolean }> {
+  const found = await versionsWithContent(rows, hash, maxHoldersRead)
+  const others = found.filter((each) => join(each.folder, each.path) !== file.path && isEarlier(each, file))
+  const all = [...others, ...replacedOwnVersions(file).filter(({ after }) => after === hash)]
   const presences: (string | undefined)[] = []
-  for (const version of all) presences.push(await surveys.presenceOf(version, place))
-  // What was in none of them was brought back from elsewhere.
-  if (!presences.includes('there')) return { same: all, isCurrent: false }
-  return { same: all.filter((_, at) => (presences[at] ?? 'there') === 'there'), isCurrent: true }
+  for (const version of all) presences.push(await surveys.presenceOf(version, file))
+  // None still had the content: it was restored from elsewhere.
+  if (!presences.includes('present')) return { holders: all, isCurrent: false }
+  return { holders: all.filter((_, at) => (presences[at] ?? 'present') === 'present'), isCurrent: true }
 }
 
-export function ownThatLeft(place: Brought): FileVersion[] {
-  if (place.since === undefined) return []
-  return place.versions.filter((each, at) => hasLeft(place.versions, at) && isEarlier(each, place))
+/** Earlier versions of the file itself whose content may have been moved away and back. */
+export function replacedOwnVersions(file: MovedFile): FileVersion[] {
+  if (file.since === undefined) return []
+  return file.versions.filter((each, at) => wasReplacedUnrecorded(file.versions, at) && isEarlier(each, file))
 }
 
-/** Whether the version at this index was no longer there when the next one was made, and no record tells where it went. */
-export function hasLeft(versions: readonly FileVersion[], at: number): boolean {
+/** Whether the version at this index was replaced without a record before the next one was made. */
+export function wasReplacedUnrecorded(versions: readonly FileVersion[], at: number): boolean {
   const next = versions[at + 1]
   return next !== undefined && next.before !== versions[at]?.after
 }
@@ -50,74 +51,79 @@ export function hasLeft(versions: readonly FileVersion[], at: number): boolean {
 /** Clocks of file systems are coarser than ours. */
 const slackMs = 10
 
-/** Whether a version was there when the content came to its place. */
-export function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_INFINITY }: Place): boolean {
+/** Whether a version existed when the content came to this file. */
+export function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_INFINITY }: TracedFile): boolean {
   return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + slackMs
 }
 
-/** Lines of a content as each of these versions left it, and as others of the same files found it. */
-export async function linesOfHolders(
+/** Traces lines of a content in each version that left it, and in versions of the same files that found it. */
+export async function traceHolders(
   tracer: Tracer,
-  place: Place,
-  same: readonly FileVersion[],
+  file: TracedFile,
+  holders: readonly FileVersion[],
   lines: readonly number[],
   version?: FileVersion,
 ): Promise<{ all: TracedLine[][]; isCut: boolean }> {
-  const left = withoutCopies(same)
-  const found = await versionsThatFound(tracer, place, same)
+  const left = withoutAmbiguousCopies(holders)
+  const found = await versionsThatFound(tracer, file, holders)
   const all: TracedLine[][] = []
-  for (const each of left.slice(0, maxVersionsAlike)) all.push(await linesAt(tracer, place, each, lines, { version }))
-  for (const each of found.slice(0, maxVersionsAlike))
-    all.push(await linesAt(tracer, place, each, lines, { version, side: 'before' }))
-  return { all, isCut: same.length >= maxSame || Math.max(left.length, found.length) > maxVersionsAlike }
+  for (const each of left.slice(0, maxSimilarVersions))
+    all.push(await traceInVersion(tracer, file, each, lines, { version }))
+  for (const each of found.slice(0, maxSimilarVersions))
+    all.push(await traceInVersion(tracer, file, each, lines, { version, side: 'before' }))
+  return { all, isCut: holders.length >= maxHoldersRead || Math.max(left.length, found.length) > maxSimilarVersions }
 }
 
 /**
- * Lines of a content that a command copied from one of several files. The command is who brought a line on whose author the versions
- * with this content do not agree.
+ * Traces lines of a content that a command copied from one of several files. Where the versions disagree about a line, its author is
+ * the copying command.
  */
-export async function copiedFromAny(
+export async function traceAmbiguousCopy(
   tracer: Tracer,
-  place: Place,
+  file: TracedFile,
   { version, author }: { version: FileVersion; author: LineAuthor },
   lines: readonly number[],
 ): Promise<TracedLine[] | undefined> {
-  const { same } = await filesWith(tracer, { ...place, before: version }, version.after ?? '')
-  const { all, isCut } = await linesOfHolders(tracer, { ...place, before: version }, same, lines, version)
+  const { holders } = await findHolders(tracer, { ...file, before: version }, version.after ?? '')
+  const { all, isCut } = await traceHolders(tracer, { ...file, before: version }, holders, lines, version)
   if (all.length === 0 || isCut) return undefined
   return lines.map((_, at) => {
-    const line = agreedLine(
+    const line = mergeTracedLines(
       all.flatMap((each) => each[at] ?? []),
       { since: null, why: '' },
     )
-    return line.author.by === 'unknown' ? { author, passages: [] } : line
+    return line.author.by === 'unknown' ? { author, transfers: [] } : line
   })
 }
 
-/** A copy of what several files had has what the others have. */
-function withoutCopies(same: readonly FileVersion[]): readonly FileVersion[] {
-  const others = same.filter(({ before, command }) => before !== null || command?.origin?.path !== '')
-  return others.length > 0 ? others : same
+/** Skip ambiguous copies: their content is already among the other versions. */
+function withoutAmbiguousCopies(holders: readonly FileVersion[]): readonly FileVersion[] {
+  const others = holders.filter(({ before, command }) => before !== null || command?.origin?.path !== '')
+  return others.length > 0 ? others : holders
 }
 
-/** Versions of the same files that found this content there, which nobody had recorded: it may have been copied then. */
-async function versionsThatFound(tracer: Tracer, place: Place, same: readonly FileVersion[]): Promise<FileVersion[]> {
+/** Versions of the same files that found this content without a record of it: it may have been copied from there. */
+async function versionsThatFound(
+  tracer: Tracer,
+  file: TracedFile,
+  holders: readonly FileVersion[],
+): Promise<FileVersion[]> {
   const found: FileVersion[] = []
-  for (const [whole, [any]] of Map.groupBy(same, ({ folder, path }) => join(folder, path))) {
+  for (const [whole, [any]] of Map.groupBy(holders, ({ folder, path }) => join(folder, path))) {
     const versions = await tracer.versions.of(whole)
     for (const [at, version] of versions.entries()) {
       const isRecorded = version.found !== undefined || (at > 0 && versions[at - 1]?.after === version.before)
-      if (version.before !== any?.after || isRecorded || !isEarlier(version, place)) continue
-      if (!(await tracer.surveys.isOver(version, place))) found.push(version)
+      if (version.before !== any?.after || isRecorded || !isEarlier(version, file)) continue
+      if (!(await tracer.surveys.hasSurveyBetween(version, file))) found.push(version)
     }
   }
   return found
 }
 
-/** Authors of lines of what a version left in another file, or found there; `version` is that of a command which brought them. */
-export async function linesAt(
+/** Traces lines in the content that a version of another file left, or found. `version`: of the command that copied them, if any. */
+export async function traceInVersion(
   tracer: Tracer,
-  { passages, before }: Place,
+  { transferCount, before }: TracedFile,
   from: FileVersion,
   lines: readonly number[],
   { version, side = 'after' }: { version?: FileVersion | undefined; side?: 'before' | 'after' } = {},
@@ -128,21 +134,30 @@ export async function linesAt(
   const last = all.at(-1)
   const isRemoved = last?.after === null && !last.found
   const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
-  const how: FilePassage['how'] = version ? 'copied' : isThere ? 'copied by hand' : 'moved by hand'
+  const how: LineTransfer['how'] = version ? 'copied' : isThere ? 'copied by hand' : 'moved by hand'
   const versions = all.filter((each) => compareVersions(each, from) < (side === 'after' ? 1 : 0))
   const end = { hash: from[side], at: side === 'after' ? at : (command?.since ?? at) }
-  const place: Place = { path: whole, versions, all, passages: passages + 1, end, ...(before && { before }) }
-  return (await tracer.traceFrom({ how, path: whole, ...(version && { version }) }, place, lines)).map(doubted)
+  const source: TracedFile = {
+    path: whole,
+    versions,
+    all,
+    transferCount: transferCount + 1,
+    end,
+    ...(before && { before }),
+  }
+  return (await tracer.traceFrom({ how, path: whole, ...(version && { version }) }, source, lines)).map(
+    markAmbiguousCopy,
+  )
 }
 
-/** A command that left a content which several files had is not the only one whose work it may be. */
-function doubted(line: TracedLine): TracedLine {
+/** Marks a line of an ambiguous copy as unknown: the copying command is not its only possible author. */
+function markAmbiguousCopy(line: TracedLine): TracedLine {
   const { author } = line
   if (author.by !== 'version' || author.version.command?.origin?.path !== '') return line
   return {
-    author: { by: 'unknown', since: null, why: sameElsewhere, runIds: [author.version.runId ?? ''] },
-    passages: [],
+    author: { by: 'unknown', since: null, why: ambiguousCopy, runIds: [author.version.runId ?? ''] },
+    transfers: [],
   }
 }
 
-export const sameElsewhere = 'it was copied by hand, and several versions had the same content'
+export const ambiguousCopy = 'it was copied by hand, and several versions had the same content'

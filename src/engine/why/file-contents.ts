@@ -25,8 +25,8 @@ export class FileContents {
   async get(hash: string, change?: FileVersion): Promise<Buffer | undefined> {
     const known = this.#known.get(hash)
     if (known) return known
-    const kept = await contentOf(this.#rows, hash)
-    const bytes = kept ? await unpackContent(kept) : change && !change.command && (await this.#rebuild(change))
+    const stored = await contentOf(this.#rows, hash)
+    const bytes = stored ? await unpackContent(stored) : change && !change.command && (await this.#rebuild(change))
     if (!bytes || hashOf(bytes) !== hash) return undefined
     this.add(hash, bytes)
     return bytes
@@ -37,11 +37,11 @@ export class FileContents {
     const { name, input } = call ?? {}
     const { content } = (input ?? {}) as Record<string, unknown>
     if (name === 'write_file' && typeof content === 'string') return Buffer.from(content)
-    const held = before === null ? undefined : await this.get(before)
+    const oldContent = before === null ? undefined : await this.get(before)
     const edit = call && editOfCall({ name: call.name, input })
-    if (!edit || !held) return undefined
+    if (!edit || !oldContent) return undefined
     try {
-      const { text, encode } = readEncoded(held, '')
+      const { text, encode } = readEncoded(oldContent, '')
       return encode(editText(text, edit, ''))
     } catch {
       // The edit no longer applies: the content is unknown.

@@ -15,7 +15,7 @@ const maxOfRequest = 200
 
 interface Readers {
   runs: Run[]
-  /** Earlier runs may have read it, too: they were not searched. */
+  /** Earlier runs were not searched, and may have read it, too. */
   isCut: boolean
 }
 
@@ -27,8 +27,10 @@ export async function readersOf(
   const earliest = firstIdAt(since)
   const from = (await nthNewestRunId(rows, earliest, maxSearched)) ?? earliest
   const rootRunId = writer === null ? undefined : (await findRun(rows, writer))?.rootRunId
-  const family = rootRunId ? await runsOfRequest(rows, rootRunId, maxOfRequest) : []
-  const likely = [...new Set([...(await runsReadingFile(rows, { from }, path)), ...(await among(rows, family, path))])]
+  const sameRequest = rootRunId ? await runsOfRequest(rows, rootRunId, maxOfRequest) : []
+  const likely = [
+    ...new Set([...(await runsReadingFile(rows, { from }, path)), ...(await readersAmong(rows, sameRequest, path))]),
+  ]
   const runs: Run[] = []
   for (const id of likely.sort()) {
     const run = id === writer ? undefined : await findRun(rows, id)
@@ -37,7 +39,7 @@ export async function readersOf(
   return { runs, isCut: from > earliest && from.length > earliest.length }
 }
 
-async function among(rows: Reading, runIds: readonly string[], path: string): Promise<string[]> {
+async function readersAmong(rows: Reading, runIds: readonly string[], path: string): Promise<string[]> {
   const found: string[] = []
   for (const id of runIds) found.push(...(await runsReadingFile(rows, { from: id, to: id }, path)))
   return found

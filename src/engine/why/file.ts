@@ -19,7 +19,7 @@ import { FileContents } from './file-contents.ts'
 import { quotedSource, resultsGivenTo, resultsWithRuns } from './given-results.ts'
 import { maxVersions } from './known-versions.ts'
 import { LineTracer } from './line-authors.ts'
-import type { FilePassage, LineAuthor, TracedLine } from './traced-line.ts'
+import type { LineAuthor, LineTransfer, TracedLine } from './traced-line.ts'
 
 /** A path as the user wrote it, with an optional line. */
 export interface FileReference {
@@ -66,14 +66,14 @@ export async function findFile(rows: Reading, { path }: FileReference, context: 
   return { displayPath, path: last ? join(last.folder, last.path) : real, now, versions }
 }
 
-/** When and by which run a file was written: runs that read it since may depend on it. */
+/** When and by which run a file was written: runs that read it later may depend on it. */
 export interface FileWrite {
   path: string
   since: Millis
   writer: string | null
 }
 
-/** What explains a file besides its rows. */
+/** Where a file is looked up, and what may not be read. */
 interface FileContext {
   folder: string
   protect: ProtectedPlaces
@@ -96,14 +96,14 @@ export async function whyFile(
   const contents = new FileContents(rows)
   if (content) contents.add(content.sha256, content.bytes)
   const tracer = new LineTracer(rows, contents, context.protect)
-  // The time of the last change by hand is not known: any time until now.
+  // The last change by the user or another program may have been made at any time until now.
   const end = { hash: content?.sha256 ?? null, at: Number.MAX_SAFE_INTEGER }
   const onDisk = content && { changedAt: content.changedAt, ...(content.links > 1 && { hasOtherNames: true as const }) }
   const traced = lines ? await tracer.trace({ path, versions: seen, end, ...onDisk }, [...lines.keys()]) : []
   const text = line === undefined ? undefined : lines?.[line - 1]
-  const standing = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
+  const effective = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
   // A change is stored before it is made: the last one may never have happened.
-  const last = standing.findLast(({ after }) => after === (content?.sha256 ?? null)) ?? standing.at(-1)
+  const last = effective.findLast(({ after }) => after === (content?.sha256 ?? null)) ?? effective.at(-1)
   const asked = line === undefined ? undefined : traced[line - 1]
   const origin = line === undefined ? last : versionOf(asked)
   const file: FileWhy = {
@@ -128,11 +128,11 @@ export async function whyFile(
     ...(line === undefined ? await lossNotes(rows, versions, content?.sha256 ?? null) : []),
   ]
   const chain = [
-    ...(await passageLinks(rows, asked?.passages ?? [], context.folder)),
-    ...(line === undefined && versions.length === 0 ? handLinks(traced, context.folder) : []),
+    ...(await transferLinks(rows, asked?.transfers ?? [], context.folder)),
+    ...(line === undefined && versions.length === 0 ? manualLinks(traced, context.folder) : []),
     ...(origin ? await writerChain(rows, origin, text) : []),
   ]
-  const written = line === undefined ? standing[0] : origin
+  const written = line === undefined ? effective[0] : origin
   return {
     chain: [first, ...chain],
     notes,
@@ -157,10 +157,10 @@ function authorView(author: LineAuthor): NonNullable<FileWhy['author']> {
   return { by: author.by }
 }
 
-/** Links of the files that a line was in before, and of the commands that moved or copied it. */
-async function passageLinks(rows: Reading, passages: readonly FilePassage[], folder: string): Promise<WhyLink[]> {
+/** Links of the moves and copies of a line: the command, and the file that it comes from. */
+async function transferLinks(rows: Reading, transfers: readonly LineTransfer[], folder: string): Promise<WhyLink[]> {
   const links: WhyLink[] = []
-  for (const { how, path, line, version } of passages) {
+  for (const { how, path, line, version } of transfers) {
     if (version) {
       const node: ChainNode = { ...(await commandNode(rows, version)), how: how === 'moved' ? 'moved by' : 'copied by' }
       links.push(...(await walkBack(rows, node)).slice(0, 1))
@@ -171,15 +171,15 @@ async function passageLinks(rows: Reading, passages: readonly FilePassage[], fol
   return links
 }
 
-/** The file that a whole file was moved or copied from by hand. */
-function handLinks(traced: readonly TracedLine[], folder: string): WhyLink[] {
-  const [first] = traced.flatMap(({ passages }) => passages.slice(0, 1))
-  if (!first || !traced.every(({ passages: [each] }) => !each || each.path === first.path)) return []
+/** Link of the file that the user or another program moved or copied the whole file from. */
+function manualLinks(traced: readonly TracedLine[], folder: string): WhyLink[] {
+  const [first] = traced.flatMap(({ transfers }) => transfers.slice(0, 1))
+  if (!first || !traced.every(({ transfers: [each] }) => !each || each.path === first.path)) return []
   const name = displayPathFrom(folder, first.path)
   return [{ kind: 'file', id: name, title: name, at: null, how: howFrom(first.how) }]
 }
 
-function howFrom(how: FilePassage['how']): WhyHow {
+function howFrom(how: LineTransfer['how']): WhyHow {
   return how === 'moved' ? 'moved from' : how === 'copied' ? 'copied from' : how
 }
 
@@ -248,7 +248,7 @@ function lineNotes(author: LineAuthor, { displayPath, line, versions }: Explaine
       return [note(`${what} was changed outside heddle: by hand or by another program`)]
     case 'before':
       return versions.length === 0
-        ? [neverWritten(displayPath)]
+        ? [neverWrittenNote(displayPath)]
         : [note(`${what} was there before heddle wrote to ${displayPath}`)]
     case 'unknown':
       return [unknownNote(author, what)]
@@ -260,13 +260,13 @@ function lineNotes(author: LineAuthor, { displayPath, line, versions }: Explaine
 function wholeNotes({ displayPath, versions, traced }: ExplainedFile): WhyNote[] {
   const authors = traced.map(({ author }) => author)
   const isRunless = authors.every(({ by }) => by === 'before' || by === 'outside')
-  if (versions.length === 0 && isRunless) return [neverWritten(displayPath)]
-  const isStanding = versions.some(({ undoneAt, runId }) => undoneAt === null && runId !== null)
-  if (versions.length > 0 && !isStanding) return [note(`every change that heddle made to ${displayPath} was undone`)]
+  if (versions.length === 0 && isRunless) return [neverWrittenNote(displayPath)]
+  const isEffective = versions.some(({ undoneAt, runId }) => undoneAt === null && runId !== null)
+  if (versions.length > 0 && !isEffective) return [note(`every change that heddle made to ${displayPath} was undone`)]
   return doubtNotes(authors)
 }
 
-/** Max reasons that are told why lines are unknown. */
+/** Max reasons for unknown lines that are listed. */
 const maxDoubts = 3
 
 /** Notes on lines whose authors are unknown, one for each reason. */
@@ -288,7 +288,7 @@ function doubtNotes(authors: readonly LineAuthor[]): WhyNote[] {
   ]
 }
 
-function neverWritten(displayPath: string): WhyNote {
+function neverWrittenNote(displayPath: string): WhyNote {
   return note(`heddle never wrote ${displayPath}: no run has changed it`)
 }
 

@@ -24,10 +24,10 @@ export async function readsOf(rows: Reading, runId: string): Promise<Reads | und
   for (const { kind, payload } of await readSteps(rows, runId)) {
     if (kind !== 'ended') continue
     const { name, status, seen: files = [], touched } = payload as EndedStep
-    // What the run wrote into a file that it had read is what it knew of it last.
+    // A write to a file that the run had read updates what it knows of it.
     for (const { path, sha256 } of status === 'ok' ? files : [])
       if (name === 'read_file' || seen.has(path)) seen.set(path, sha256)
-    // A command of its own changed it: the run has not read it since.
+    // Changed by a command of the run, which has not read it since.
     for (const path of touched && 'changed' in touched ? [...touched.changed, ...touched.removed] : [])
       if (seen.has(path)) seen.set(path, null)
   }

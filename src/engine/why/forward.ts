@@ -36,13 +36,13 @@ import { resultsGivenTo } from './given-results.ts'
 const maxDepth = 6
 const maxWidth = 12
 const maxTotal = 120
-const maxReminded = 50
+const maxRecallingRuns = 50
 
 /** A thing that followed from another, without its own consequences. */
 type ForwardLink = Omit<Consequence, 'came' | 'leftOut'>
 
 /** Runs that read a file after it was written. */
-export async function outcomesOfFile(
+export async function consequencesOfFile(
   rows: Reading,
   written: FileWrite,
 ): Promise<{ links: ForwardLink[]; notes: WhyNote[] }> {
@@ -70,48 +70,48 @@ export async function walkForward(
   for (let depth = 1; level.length > 0; depth++) {
     const next: typeof level = []
     for (const each of level) {
-      const links = depth === 1 && nearest ? nearest : await linksFrom(rows, each)
-      const fresh = links.filter((link) => !seen.has(`${link.kind}:${link.id}`))
+      const links = depth === 1 && nearest ? nearest : await consequencesOf(rows, each)
+      const newLinks = links.filter((link) => !seen.has(`${link.kind}:${link.id}`))
       const room = depth > maxDepth ? 0 : Math.max(0, Math.min(maxWidth, maxTotal - total))
-      for (const link of fresh.slice(0, room)) {
+      for (const link of newLinks.slice(0, room)) {
         const came: Consequence = { ...link, came: [], leftOut: 0 }
         seen.add(`${came.kind}:${came.id}`)
         each.came.push(came)
         next.push(came)
         total++
       }
-      each.leftOut = fresh.length - each.came.length
+      each.leftOut = newLinks.length - each.came.length
     }
     level = next
   }
   return { came: root.came, leftOut: root.leftOut }
 }
 
-async function linksFrom(rows: Reading, { kind, id }: Pick<ForwardLink, 'kind' | 'id'>): Promise<ForwardLink[]> {
+async function consequencesOf(rows: Reading, { kind, id }: Pick<ForwardLink, 'kind' | 'id'>): Promise<ForwardLink[]> {
   switch (kind) {
     case 'turn':
-      return ofTurn(rows, id)
+      return consequencesOfTurn(rows, id)
     case 'run':
-      return ofRun(rows, id)
+      return consequencesOfRun(rows, id)
     case 'plan':
-      return ofPlan(rows, Number(id))
+      return consequencesOfPlan(rows, Number(id))
     case 'task':
-      return ofTask(rows, Number(id))
+      return consequencesOfTask(rows, Number(id))
     case 'result':
-      return ofResult(rows, Number(id))
+      return consequencesOfResult(rows, Number(id))
     case 'approval':
-      return ofApproval(rows, Number(id))
+      return consequencesOfApproval(rows, Number(id))
     case 'memory':
-      return ofMemory(rows, Number(id))
+      return consequencesOfMemory(rows, Number(id))
     case 'narrative':
-      return ofNarrative(rows, Number(id))
+      return consequencesOfNarrative(rows, Number(id))
     default:
       return []
   }
 }
 
 /** Everything its run started, and later turns of the same request. */
-async function ofTurn(rows: Reading, id: string): Promise<ForwardLink[]> {
+async function consequencesOfTurn(rows: Reading, id: string): Promise<ForwardLink[]> {
   const runId = (await findTurn(rows, id))?.turn.runId
   const run = runId === undefined ? undefined : await findRun(rows, runId)
   if (!run) return []
@@ -119,13 +119,13 @@ async function ofTurn(rows: Reading, id: string): Promise<ForwardLink[]> {
   const turns = await Promise.all(later.map((turn) => turnLink(rows, turn, 'went on in')))
   const narratives = await narrativeLinks(rows, await narrativesOfTurn(rows, id), 'told in')
   return [
-    ...(await ofRun(rows, run.id)).filter((came) => came.kind !== 'turn' || came.id !== id),
+    ...(await consequencesOfRun(rows, run.id)).filter((came) => came.kind !== 'turn' || came.id !== id),
     ...turns,
     ...narratives,
   ]
 }
 
-async function ofRun(rows: Reading, id: string): Promise<ForwardLink[]> {
+async function consequencesOfRun(rows: Reading, id: string): Promise<ForwardLink[]> {
   const run = await findRun(rows, id)
   if (!run) return []
   // Later runs in a child's session continue the same work: one link per session.
@@ -159,11 +159,11 @@ async function ofRun(rows: Reading, id: string): Promise<ForwardLink[]> {
   ]
 }
 
-async function ofPlan(rows: Reading, id: number): Promise<ForwardLink[]> {
+async function consequencesOfPlan(rows: Reading, id: number): Promise<ForwardLink[]> {
   return (await tasksOf(rows, id)).map((task) => taskLink(task, task.status))
 }
 
-async function ofTask(rows: Reading, id: number): Promise<ForwardLink[]> {
+async function consequencesOfTask(rows: Reading, id: number): Promise<ForwardLink[]> {
   const runs = await runsOfTask(rows, id)
   return [
     ...(await Promise.all(runs.map((run) => runLink(rows, run, 'done in')))),
@@ -172,7 +172,7 @@ async function ofTask(rows: Reading, id: number): Promise<ForwardLink[]> {
 }
 
 /** Turns it was delivered to, runs it was given to, and tasks that needed it. */
-async function ofResult(rows: Reading, id: number): Promise<ForwardLink[]> {
+async function consequencesOfResult(rows: Reading, id: number): Promise<ForwardLink[]> {
   const result = await findResult(rows, id)
   const delivery = result && (await itemByKey(rows, `result:${result.runId}`))
   if (!result) return []
@@ -190,23 +190,23 @@ async function ofResult(rows: Reading, id: number): Promise<ForwardLink[]> {
 }
 
 /** Its replacement, narratives that cite it, and runs that recalled it. */
-async function ofMemory(rows: Reading, id: number): Promise<ForwardLink[]> {
+async function consequencesOfMemory(rows: Reading, id: number): Promise<ForwardLink[]> {
   const memory = await findMemory(rows, id)
   if (!memory) return []
-  const reminded = await Promise.all(
-    (await newestRunsRecallingMemory(rows, id, maxReminded)).map((run) => findRun(rows, run)),
+  const recallingRuns = await Promise.all(
+    (await newestRunsRecallingMemory(rows, id, maxRecallingRuns)).map((run) => findRun(rows, run)),
   )
   return [
     ...(memory.supersededBy === null ? [] : await memoryLinks(rows, [memory.supersededBy], 'replaced by')),
     ...(await narrativeLinks(rows, await narrativesCitingSince(rows, id, memory.narrativeId), 'told in')),
-    ...(await Promise.all(reminded.flatMap((run) => (run ? [runLink(rows, run, 'recalled in')] : [])))),
+    ...(await Promise.all(recallingRuns.flatMap((run) => (run ? [runLink(rows, run, 'recalled in')] : [])))),
   ]
 }
 
 /** Narratives that continue it, and runs that began with it. */
-async function ofNarrative(rows: Reading, id: number): Promise<ForwardLink[]> {
+async function consequencesOfNarrative(rows: Reading, id: number): Promise<ForwardLink[]> {
   const runs = await Promise.all(
-    (await newestRunsRecallingNarrative(rows, id, maxReminded)).map((run) => findRun(rows, run)),
+    (await newestRunsRecallingNarrative(rows, id, maxRecallingRuns)).map((run) => findRun(rows, run)),
   )
   return [
     ...(await narrativeLinks(rows, await narrativesAfter(rows, id), 'went on in')),
@@ -214,7 +214,7 @@ async function ofNarrative(rows: Reading, id: number): Promise<ForwardLink[]> {
   ]
 }
 
-async function ofApproval(rows: Reading, id: number): Promise<ForwardLink[]> {
+async function consequencesOfApproval(rows: Reading, id: number): Promise<ForwardLink[]> {
   const approval = await findApproval(rows, id)
   if (!approval) return []
   const files = (await changesOf(rows, [approval.runId])).filter(({ callId }) => callId === approval.callId)

@@ -53,12 +53,12 @@ export function quotedSource(line: string, results: readonly Result[]): Result |
   return undefined
 }
 
-/** Fewer words may be the same by chance. */
+/** Fewer words may be equal by chance. */
 const minQuoted = 5
 /** A line with more words of its own says something else. */
 const minShare = 0.75
 
-/** Passages of so many words. None leaves out a number: that would be another fact. */
+/** Sequences of so many words that leave out no number: without it the line would state another fact. */
 function wordSequences(words: readonly string[], length: number): string[] {
   const isFact = (word: string) => /\d/.test(word) && !/^result:\d+$/.test(word)
   const starts = Array.from({ length: words.length - length + 1 }, (_, at) => at)
@@ -67,7 +67,7 @@ function wordSequences(words: readonly string[], length: number): string[] {
     .map((at) => ` ${words.slice(at, at + length).join(' ')} `)
 }
 
-/** Words and numbers in lower case, whatever marks stand between them. */
+/** Words and numbers in lower case, without punctuation. */
 function lowerCaseWords(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}_]+(?:[./:-][\p{L}\p{N}_]+)*/gu) ?? []
 }

@@ -7,30 +7,30 @@ import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
 import { CompleteSurveys } from './complete-surveys.ts'
-import { copiedFromAny } from './content-holders.ts'
+import { traceAmbiguousCopy } from './content-holders.ts'
 import type { FileContents } from './file-contents.ts'
-import { handOrigins } from './hand-origins.ts'
 import { KnownVersions } from './known-versions.ts'
+import { manualOrigins } from './manual-origins.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
-import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
+import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
 import { reorderedOrigins } from './reordered-origins.ts'
 import {
-  agreedLine,
-  type FilePassage,
   isBefore,
   type LineAuthor,
-  type Place,
+  type LineTransfer,
+  mergeTracedLines,
+  type TracedFile,
   type TracedLine,
   type Tracer,
-  unknown,
+  unknownAuthor,
 } from './traced-line.ts'
 import { VersionAuthors } from './version-authors.ts'
 import { chainOf, type VersionNode } from './version-chain.ts'
 
-/** Max files that a line is followed through. */
-const maxPassages = 40
-/** Max contents that were made of several files and are followed further. */
+/** Max moves and copies that a line is followed through. */
+const maxTransfers = 40
+/** Max contents made of several files that are followed further. */
 const maxMerges = 100
 
 /** Follows lines back through the versions of files. */
@@ -42,7 +42,7 @@ export class LineTracer implements Tracer {
   readonly protect: ProtectedPlaces
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #authors: VersionAuthors
-  /** Contents that were made of several files and were followed. */
+  /** Contents made of several files that were followed so far. */
   #merges = 0
 
   constructor(rows: Reading, contents: FileContents, protect: ProtectedPlaces) {
@@ -55,18 +55,22 @@ export class LineTracer implements Tracer {
   }
 
   /** Authors of these lines, counted from 0, of a file's content. */
-  async trace(file: Omit<Place, 'passages' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
+  async trace(file: Omit<TracedFile, 'transferCount' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
     this.versions.add(file.path, file.versions)
     const node = await chainOf(file.versions, this, file.end)
-    return this.#walk({ ...file, passages: 0 }, node, lines)
+    return this.#walk({ ...file, transferCount: 0 }, node, lines)
   }
 
-  async traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]> {
-    const node = await chainOf(place.versions, this, place.end)
-    const traced = await this.#walk(place, node, lines)
-    return traced.map(({ author, passages }, at) => ({
+  async traceFrom(
+    transfer: Omit<LineTransfer, 'line'>,
+    file: TracedFile,
+    lines: readonly number[],
+  ): Promise<TracedLine[]> {
+    const node = await chainOf(file.versions, this, file.end)
+    const traced = await this.#walk(file, node, lines)
+    return traced.map(({ author, transfers }, at) => ({
       author,
-      passages: [{ ...passage, line: (lines[at] ?? 0) + 1 }, ...passages],
+      transfers: [{ ...transfer, line: (lines[at] ?? 0) + 1 }, ...transfers],
     }))
   }
 
@@ -89,197 +93,214 @@ export class LineTracer implements Tracer {
     return this.#journals.get(runId)
   }
 
-  async #walk(place: Place, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
+  async #walk(file: TracedFile, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
     const open = new OpenLines(lines)
-    let here = place
+    let current = file
     for (let node = last; node && !open.isEmpty; node = node.parent) {
-      if (node.foundBy) here = { ...here, before: node.foundBy, ...node.foundBy.found }
-      const left = this.#mayBeElsewhere(node) ? open.lines() : []
-      const elsewhere = left.length === 0 ? undefined : await this.#elsewhere(here, node, left)
-      if (elsewhere) {
-        for (const [at, { asked }] of left.entries()) open.find(asked, elsewhere[at] as TracedLine)
+      if (node.foundBy) current = { ...current, before: node.foundBy, ...node.foundBy.found }
+      const openLines = this.#mayComeFromOtherFile(node) ? open.lines() : []
+      const inOtherFiles =
+        openLines.length === 0 ? undefined : await this.#originsInOtherFiles(current, node, openLines)
+      if (inOtherFiles) {
+        for (const [at, { slot }] of openLines.entries()) open.resolveLine(slot, inOtherFiles[at] as TracedLine)
         break
       }
       if (node.via.kind === 'start') {
-        open.close(await this.#authors.ofStart(here, node))
+        open.resolveSpans(await this.#authors.authorOfStart(current, node))
         break
       }
-      await this.#goBack(open, here, node)
-      const { path, versions, all, passages } = here
+      await this.#followToParent(open, current, node)
+      const { path, versions, all, transferCount } = current
       if (node.via.kind === 'version')
-        here = { path, versions, passages, ...(all && { all }), before: node.via.version }
+        current = { path, versions, transferCount, ...(all && { all }), before: node.via.version }
     }
-    return open.result().map((each) => each ?? { author: { by: 'before' }, passages: [] })
+    return open.result().map((each) => each ?? { author: { by: 'before' }, transfers: [] })
   }
 
-  /** Takes lines to the version before; those that it has not are of this one's author. */
-  async #goBack(open: OpenLines, place: Place, node: VersionNode): Promise<void> {
-    const origins = await this.#originsOf(node, open)
-    const why = node.via.kind === 'version' ? equalInOrder : equalByHand
+  /** Follows lines to the version before; new lines get the author of this one. */
+  async #followToParent(open: OpenLines, file: TracedFile, node: VersionNode): Promise<void> {
+    const origins = await this.#possibleOrigins(node, open)
+    const why = node.via.kind === 'version' ? equalAfterReorder : equalAfterManualChange
     const since = node.parent?.at ?? node.at
     if (origins) {
-      const author = await this.#authors.of(place, node)
-      const brought = await this.#brought(place, node, open, origins)
-      return open.choose(origins, { author, brought }, { since, why })
+      const author = await this.#authors.authorOf(file, node)
+      const moved = await this.#movedLines(file, node, open, origins)
+      return open.followPossible(origins, { author, moved }, { since, why })
     }
-    const map = await this.#mapOf(node)
-    const fresh = open.follow(map ?? [])
-    if (fresh.length > 0) open.close(map ? await this.#authors.of(place, node) : await this.#lost(place, node), fresh)
+    const map = await this.#lineMapOf(node)
+    const newSpans = open.follow(map ?? [])
+    if (newSpans.length > 0)
+      open.resolveSpans(
+        map ? await this.#authors.authorOf(file, node) : await this.#authorOfMissing(file, node),
+        newSpans,
+      )
   }
 
-  /** Lines as another file had them that a hand may have put in the place of the version before. */
-  async #brought(
-    place: Place,
+  /** Lines that the user or another program may have moved here from another file, replacing the version before. */
+  async #movedLines(
+    file: TracedFile,
     node: VersionNode,
     open: OpenLines,
     origins: readonly number[][],
   ): Promise<Map<number, TracedLine>> {
     const { via, hash } = node
-    const kept = new Set(origins.flatMap((from, line) => (from.includes(isNew) ? [] : line)))
+    const kept = new Set(origins.flatMap((from, line) => (from.includes(newLine) ? [] : line)))
     const isOther = kept.size < origins.length
     const isMostlyNew = kept.size * 2 < origins.length
-    if (via.kind !== 'gap' || !hash || !isOther || place.passages >= maxPassages) return new Map()
-    const [lines, author] = [open.lines().map(({ line }) => line), await this.#authors.of(place, node)]
-    const found = await handOrigins(this, { ...place, since: via.since, kept }, hash, lines, author)
+    if (via.kind !== 'gap' || !hash || !isOther || file.transferCount >= maxTransfers) return new Map()
+    const [lines, author] = [open.lines().map(({ line }) => line), await this.#authors.authorOf(file, node)]
+    const found = await manualOrigins(this, { ...file, since: via.since, kept }, hash, lines, author)
     const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
-    // A line that has stayed is put in doubt only by a file with exactly this content, which may have come there; a "}" among other
-    // lines by any file that may have.
-    const isDoubt = (line: number) => found?.isWhole || !kept.has(line) || (isMostlyNew && found?.isVague[line])
-    return new Map(all.filter(([line, each]) => each.author !== author && isDoubt(line)))
+    // A kept line is in doubt only if a file with exactly this content may have replaced this one; a "}" among new lines, if any
+    // similar file may have.
+    const isInDoubt = (line: number) =>
+      found?.hasExactMatch || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
+    return new Map(all.filter(([line, each]) => each.author !== author && isInDoubt(line)))
   }
 
-  /** Author of lines that cannot be followed further, since a content is missing. */
-  async #lost(place: Place, { via, parent, at, hash }: VersionNode): Promise<LineAuthor> {
+  /** Author of lines that cannot be followed further because a content is missing. */
+  async #authorOfMissing(file: TracedFile, { via, parent, at, hash }: VersionNode): Promise<LineAuthor> {
     const since = parent?.at ?? at
-    if (hash !== '' && parent?.hash !== '') return unknown(since, 'versions in between are missing')
-    return unknown(since, 'what a command left was not read', await this.#authors.runsOf(place, [via, parent?.via]))
+    if (hash !== '' && parent?.hash !== '') return unknownAuthor(since, 'versions in between are missing')
+    return unknownAuthor(
+      since,
+      'what a command left was not read',
+      await this.#authors.possibleRunsOf(file, [via, parent?.via]),
+    )
   }
 
-  /** What the lines may be that nobody recorded; undefined where it is recorded, or contents are missing. */
-  async #originsOf(node: VersionNode, open: OpenLines): Promise<number[][] | undefined> {
+  /** Possible origins of each line where none are recorded; undefined if they are, or contents are missing. */
+  async #possibleOrigins(node: VersionNode, open: OpenLines): Promise<number[][] | undefined> {
     const { via, parent } = node
     if (!parent?.hash) return undefined
-    const isRecorded = via.kind === 'version' && (!via.isUnread || originOf(via.version))
-    if (isRecorded) return this.#reordered(node, via.version, (map) => open.isCut(map))
-    const [old, fresh] = [await this.#contentOf(parent.hash, parent), await this.#contentOf(node.hash, node)]
-    const lines = old && fresh && linesOfBoth(old, fresh)
-    return lines && possibleOrigins(lines.old, lines.fresh)
+    const isRecorded = via.kind === 'version' && (!via.isUnread || recordedOrigin(via.version))
+    if (isRecorded) return this.#reorderedOrigins(node, via.version, (map) => open.hasUnmapped(map))
+    const [before, after] = [await this.#contentOf(parent.hash, parent), await this.#contentOf(node.hash, node)]
+    const lines = before && after && linesOfBoth(before, after)
+    return lines && possibleOrigins(lines.oldLines, lines.newLines)
   }
 
-  /** What the lines may be that a command put in another order; undefined if it did not, or its map follows all that are asked about. */
-  async #reordered(
+  /** Possible origins of each line that a command reordered; undefined if it did not, or its map has all requested lines. */
+  async #reorderedOrigins(
     node: VersionNode,
     { command, lineMap }: FileVersion,
-    isCut: (map: LineMap) => boolean,
+    hasUnmapped: (map: LineMap) => boolean,
   ): Promise<number[][] | undefined> {
     const map = command && lineMap !== null ? readLineMap(lineMap) : []
-    if (!command || lineMap === null || !isCut(map)) return undefined
+    if (!command || lineMap === null || !hasUnmapped(map)) return undefined
     const origin = command.origin?.path ? command.origin.hash : undefined
-    const old = await this.#contentOf(origin ?? node.parent?.hash, origin === undefined ? node.parent : undefined)
-    const fresh = await this.#contentOf(node.hash, node)
-    const lines = old && fresh && linesOfBoth(old, fresh)
-    return lines && reorderedOrigins(lines.old, lines.fresh, map)
+    const before = await this.#contentOf(origin ?? node.parent?.hash, origin === undefined ? node.parent : undefined)
+    const after = await this.#contentOf(node.hash, node)
+    const lines = before && after && linesOfBoth(before, after)
+    return lines && reorderedOrigins(lines.oldLines, lines.newLines, map)
   }
 
-  #mayBeElsewhere({ via, parent }: VersionNode): boolean {
-    if (via.kind === 'version') return mayBeOfOthers(via.version)
+  #mayComeFromOtherFile({ via, parent }: VersionNode): boolean {
+    if (via.kind === 'version') return mayBeCopyOrMove(via.version)
     return via.kind === 'start' || (parent?.hash ?? null) === null
   }
 
-  /** The lines as another file had them, if they were moved or copied from there. */
-  async #elsewhere(
-    place: Place,
+  /** Traces lines in other files, if they were moved or copied from there. */
+  async #originsInOtherFiles(
+    file: TracedFile,
     node: VersionNode,
     open: readonly { line: number }[],
   ): Promise<TracedLine[] | undefined> {
-    if (place.passages >= maxPassages) return undefined
+    if (file.transferCount >= maxTransfers) return undefined
     const { via } = node
-    if (via.kind === 'version' && originOf(via.version)) return this.#moved(place, node, via.version, open)
-    if (via.kind === 'version') return this.#merged(place, node, via.version, open)
+    if (via.kind === 'version' && recordedOrigin(via.version))
+      return this.#originsInRecordedFile(file, node, via.version, open)
+    if (via.kind === 'version') return this.#originsInMergedFiles(file, node, via.version, open)
     if (!node.hash) return undefined
     const unmatched =
-      via.kind === 'start' ? await this.#authors.ofStart(place, node) : await this.#authors.of(place, node)
-    const brought = via.kind === 'gap' ? { ...place, since: via.since } : place
+      via.kind === 'start' ? await this.#authors.authorOfStart(file, node) : await this.#authors.authorOf(file, node)
+    const moved = via.kind === 'gap' ? { ...file, since: via.since } : file
     const lines = open.map(({ line }) => line)
-    return (await handOrigins(this, brought, node.hash, lines, unmatched))?.traced
+    return (await manualOrigins(this, moved, node.hash, lines, unmatched))?.traced
   }
 
-  async #moved(
-    place: Place,
+  async #originsInRecordedFile(
+    file: TracedFile,
     node: VersionNode,
     version: FileVersion,
     open: readonly { line: number }[],
   ): Promise<TracedLine[] | undefined> {
-    const origin = originOf(version)
-    const map = origin && (await this.#mapOf(node))
+    const origin = recordedOrigin(version)
+    const map = origin && (await this.#lineMapOf(node))
     if (!origin || !map) return undefined
     const path = join(version.folder, origin.path)
-    const isCut = () => open.some(({ line }) => lineBefore(map, line) === undefined)
-    const reordered = await this.#reordered(node, version, isCut)
+    const hasUnmapped = () => open.some(({ line }) => lineBefore(map, line) === undefined)
+    const reordered = await this.#reorderedOrigins(node, version, hasUnmapped)
     const equal = await this.#equalLines(node, origin.hash)
     const from = open.map(({ line }) => {
-      const all = reordered?.[line] ?? [lineBefore(map, line) ?? isNew]
-      return all.includes(isNew) ? all : [...new Set([...all, ...(equal[line] ?? [])])]
+      const all = reordered?.[line] ?? [lineBefore(map, line) ?? newLine]
+      return all.includes(newLine) ? all : [...new Set([...all, ...(equal[line] ?? [])])]
     })
-    const author = await this.#authors.of(place, node)
+    const author = await this.#authors.authorOf(file, node)
     const lines = [...new Set(from.flat())].filter((line) => line >= 0)
-    const traced = await this.#fromOther({ place, author, version }, path, origin.hash, lines)
+    const traced = await this.#traceInOtherFile({ file, author, version }, path, origin.hash, lines)
     const found = new Map(lines.map((line, at) => [line, traced[at] as TracedLine]))
-    const doubt = { since: node.at, why: equalInOrder }
-    const anyLine = unknown(doubt.since, doubt.why)
+    const doubt = { since: node.at, why: equalAfterReorder }
+    const anyLine = unknownAuthor(doubt.since, doubt.why)
     return from.map((all) =>
-      agreedLine(
-        all.map((line) => found.get(line) ?? { author: line === isAny ? anyLine : author, passages: [] }),
+      mergeTracedLines(
+        all.map((line) => found.get(line) ?? { author: line === anyEqualLine ? anyLine : author, transfers: [] }),
         doubt,
       ),
     )
   }
 
-  /** For each line the equal ones of another file that it may be from, by its place: a map has only one of them. */
+  /** For each line the equal lines of another file that fit its position: a map has only one of them. */
   async #equalLines(node: VersionNode, hash: string): Promise<number[][]> {
-    const [old, fresh] = [await this.#contentOf(hash, undefined), await this.#contentOf(node.hash, node)]
-    const both = hash !== node.hash && old && fresh && linesOfBoth(old, fresh)
-    return both ? possibleOrigins(both.old, both.fresh).map((from) => from.filter((each) => each !== isNew)) : []
+    const [before, after] = [await this.#contentOf(hash, undefined), await this.#contentOf(node.hash, node)]
+    const both = hash !== node.hash && before && after && linesOfBoth(before, after)
+    return both
+      ? possibleOrigins(both.oldLines, both.newLines).map((from) => from.filter((each) => each !== newLine))
+      : []
   }
 
-  /** Follows lines in what another file had before the command that left a version. */
-  async #fromOther(
-    { place, author, version }: { place: Place; author: LineAuthor; version: FileVersion },
+  /** Traces lines in the content of another file before the command that left a version. */
+  async #traceInOtherFile(
+    { file, author, version }: { file: TracedFile; author: LineAuthor; version: FileVersion },
     path: string,
     hash: string,
     lines: readonly number[],
   ): Promise<TracedLine[]> {
     const isGone = await this.#isRemovedBy(path, version)
     const how = isGone ? ('moved' as const) : ('copied' as const)
-    const passage = { how, path, ...(author.by === 'version' && { version }) }
+    const transfer = { how, path, ...(author.by === 'version' && { version }) }
     const end = { hash, at: version.command?.since ?? version.at }
     const all = await this.versions.of(path)
     const versions = all.filter((each) => isBefore(each, version))
-    return this.traceFrom(passage, { path, versions, all, passages: place.passages + 1, end, before: version }, lines)
+    return this.traceFrom(
+      transfer,
+      { path, versions, all, transferCount: file.transferCount + 1, end, before: version },
+      lines,
+    )
   }
 
-  /** The lines as the files had them of which a command made this content, or may have. */
-  async #merged(
-    place: Place,
+  /** Traces lines in the files of which a command made this content, or may have. */
+  async #originsInMergedFiles(
+    file: TracedFile,
     node: VersionNode,
     version: FileVersion,
     open: readonly { line: number }[],
   ): Promise<TracedLine[] | undefined> {
     const since = version.command?.since ?? version.at
     if (++this.#merges > maxMerges) {
-      const author = unknown(since, `it was made of several files more than ${maxMerges} times`)
-      return open.map(() => ({ author, passages: [] }))
+      const author = unknownAuthor(since, `it was made of several files more than ${maxMerges} times`)
+      return open.map(() => ({ author, transfers: [] }))
     }
-    const author = await this.#authors.of(place, node)
+    const author = await this.#authors.authorOf(file, node)
     return mergedOrigins(
       this,
       {
         version,
         author,
         since,
-        own: (lines) => this.#walk({ ...place, before: version }, node.parent, lines),
-        same: (lines) => copiedFromAny(this, place, { version, author }, lines),
-        other: (path, hash, lines) => this.#fromOther({ place, author, version }, path, hash, lines),
+        own: (lines) => this.#walk({ ...file, before: version }, node.parent, lines),
+        same: (lines) => traceAmbiguousCopy(this, file, { version, author }, lines),
+        other: (path, hash, lines) => this.#traceInOtherFile({ file, author, version }, path, hash, lines),
       },
       open.map(({ line }) => line),
     )
@@ -290,17 +311,17 @@ export class LineTracer implements Tracer {
     return all.some((each) => each.runId === runId && each.callId === callId && each.command && each.after === null)
   }
 
-  /** Which lines are of the version before; undefined if the contents are not stored. */
-  async #mapOf(node: VersionNode): Promise<LineMap | undefined> {
+  /** Map to the lines of the version before; undefined if the contents are not stored. */
+  async #lineMapOf(node: VersionNode): Promise<LineMap | undefined> {
     const { via, parent, hash } = node
     const version = via.kind === 'version' ? via.version : undefined
-    const origin = version && originOf(version)?.hash
+    const origin = version && recordedOrigin(version)?.hash
     if (origin === undefined && (parent?.hash ?? null) === null) return []
     if (version && version.lineMap !== null && !(via.kind === 'version' && via.isUnread))
       return readLineMap(version.lineMap)
-    const old = await this.#contentOf(origin ?? parent?.hash, origin === undefined ? parent : undefined)
-    const fresh = await this.#contentOf(hash, node)
-    return (old && fresh && mapContents(old, fresh)) ?? undefined
+    const before = await this.#contentOf(origin ?? parent?.hash, origin === undefined ? parent : undefined)
+    const after = await this.#contentOf(hash, node)
+    return (before && after && mapContents(before, after)) ?? undefined
   }
 
   #contentOf(hash: string | null | undefined, node: VersionNode | undefined): Promise<Buffer | undefined> {
@@ -311,15 +332,15 @@ export class LineTracer implements Tracer {
   }
 }
 
-const equalByHand = 'the file was changed outside heddle, and the version before had equal lines'
-const equalInOrder = 'a command put lines in another order, and equal ones were there before'
+const equalAfterManualChange = 'the file was changed outside heddle, and the version before had equal lines'
+const equalAfterReorder = 'a command put lines in another order, and equal ones were there before'
 
-/** Whether a command may have brought a content from other files. */
-function mayBeOfOthers({ before, command }: FileVersion): boolean {
+/** Whether a command may have moved or copied a content from other files. */
+function mayBeCopyOrMove({ before, command }: FileVersion): boolean {
   return command !== undefined && (command.origin !== undefined || before === null)
 }
 
-/** The file that a command moved or copied there, if it is known. */
-function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
+/** The file that a command moved or copied a version from; undefined if that is unknown or ambiguous. */
+function recordedOrigin({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
 }

@@ -2,93 +2,93 @@ import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { type FileVersion, versionsOfCall, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import { LostFiles } from '../../tools/guard/lost-files.ts'
-import { distinctLines, isDistinctive, isMadeOf, lineCounts } from '../../tools/guard/shared-lines.ts'
+import { distinctLines, isMadeOf, isSignificantLine, lineCounts } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
-import { isAny, isNew, possibleOrigins } from './possible-origins.ts'
-import { agreedLine, isBefore, type LineAuthor, type TracedLine, type Tracer } from './traced-line.ts'
+import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
+import { isBefore, type LineAuthor, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
 
-/** A content that a command left, and how its lines are followed further. */
+/** A content that a command may have made of several files, and how its lines are traced in them. */
 interface Merge {
   version: FileVersion
-  /** Author of the lines that no file had. */
+  /** Author of lines that no file had before. */
   author: LineAuthor
   since: Millis
-  /** Follows lines in what the file itself had before. */
+  /** Traces lines in the previous content of the file itself. */
   own(lines: readonly number[]): Promise<TracedLine[]>
-  /** Follows lines in files that had the same content. */
+  /** Traces lines in files that had the same content. */
   same(lines: readonly number[]): Promise<TracedLine[] | undefined>
-  /** Follows lines in what another file had before. */
+  /** Traces lines in the previous content of another file. */
   other(path: string, hash: string, lines: readonly number[]): Promise<TracedLine[]>
 }
 
-/** A content that lines of the new one may be from. */
+/** A previous content that lines of the new one may come from. */
 interface OriginContent {
-  /** For each line of the new content the lines that it may be. */
+  /** For each line of the new content its possible origins in this one. */
   origins: number[][]
-  /** The new content is made of this one, as far as their lines tell. */
-  isMuch: boolean
+  /** A large part of this content is in the new one. */
+  isMainSource: boolean
   isOwn: boolean
-  isWhole: boolean
-  /** Lines that stand in a row with others that were there. */
-  isSolid: boolean[]
-  /** Lines of so many letters that few others are equal, and none in the new content. */
-  isLong: boolean[]
+  /** For each line, whether it is in a block of consecutive lines that this content has, too. */
+  isInMatchingBlock: boolean[]
+  /** For each line, whether it is long, and occurs once in the new content: a chance match is unlikely. */
+  isUniqueByLength: boolean[]
   traced: Map<number, TracedLine>
 }
 
-/** Shorter rows of lines may be the same by chance. */
+/** Shorter blocks of lines may be equal by chance. */
 const minLines = 2
 const minLetters = 40
-/** Letters of a text that is there from its first line to its last, however few lines it has. */
+/** The same for a whole content, of any number of lines, and for a single line. */
 const minLettersWhole = 16
 
 /**
- * Authors of the lines of a content that a command made of several files, or may have: what the file itself had before and those
- * that the command took away. A line is whose it was where all that it may be from agree. Undefined if no such content is stored.
+ * Authors of the lines of a content that a command may have made of several files: of its own file's previous content, and of files
+ * that the command removed or shortened. A line keeps its author if all its possible origins agree on one. Undefined if no such
+ * content is stored.
  */
 export async function mergedOrigins(
   tracer: Tracer,
   merge: Merge,
   lines: readonly number[],
 ): Promise<TracedLine[] | undefined> {
-  if (!merge.version.command?.origin) return movedUnread(tracer, merge, lines)
+  if (!merge.version.command?.origin) return traceUnreadMove(tracer, merge, lines)
   const sources = await sourcesOf(tracer, merge, lines)
   if (sources.length === 0) return merge.same(lines)
-  const written: TracedLine = { author: merge.author, passages: [] }
+  const written: TracedLine = { author: merge.author, transfers: [] }
   const doubt = { since: merge.since, why: 'a command moved and changed files, and several of them had this line' }
   return lines.map((line) => {
-    const having = sources.filter(({ origins }) => origins[line]?.some((from) => from !== isNew))
-    const sure = having.filter(({ isOwn, isMuch }) => isOwn || isMuch)
-    const solid = having.filter(({ isSolid }) => isSolid[line])
-    const isInRow = solid.some((each) => sure.includes(each))
-    const isInAll = sources.every((each) => !each.isMuch || (sure.includes(each) && isAnchored(each, line)))
-    const isKept = isInRow || (isInAll && sure.length > 0)
-    // Of files that all have a "}" it is that of the one whose lines stand around it, the more so if it cannot be new there.
-    const firm = solid.filter(({ origins }) => !origins[line]?.includes(isNew))
-    const from = !isInRow ? having : firm.length > 0 ? firm : solid
+    const withLine = sources.filter(({ origins }) => origins[line]?.some((from) => from !== newLine))
+    const likely = withLine.filter(({ isOwn, isMainSource }) => isOwn || isMainSource)
+    const inBlock = withLine.filter(({ isInMatchingBlock }) => isInMatchingBlock[line])
+    const isInLikelyBlock = inBlock.some((each) => likely.includes(each))
+    const isInAll = sources.every((each) => !each.isMainSource || (likely.includes(each) && isAnchored(each, line)))
+    const isKept = isInLikelyBlock || (isInAll && likely.length > 0)
+    // If several files contain the line, prefer the one whose neighbouring lines match too; even more so if it cannot be new there.
+    const notNew = inBlock.filter(({ origins }) => !origins[line]?.includes(newLine))
+    const from = !isInLikelyBlock ? withLine : notNew.length > 0 ? notNew : inBlock
     const found = from.flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
     if (found.length === 0) return written
-    return agreedLine(isKept ? found : [...found, written], doubt)
+    return mergeTracedLines(isKept ? found : [...found, written], doubt)
   })
 }
 
 /**
- * Whether a line is in its place among those that a source had, or is so long that it is the same in another place. Blank ones and
- * "}" are in many places, and say nothing there.
+ * Whether a line is at the same position as in a source, or is long enough to be the same line at another one. Blank lines and "}" at
+ * other positions prove nothing.
  */
-function isAnchored({ origins, isLong }: OriginContent, line: number): boolean {
-  return isLong[line] === true || origins[line]?.includes(isNew) === false
+function isAnchored({ origins, isUniqueByLength }: OriginContent, line: number): boolean {
+  return isUniqueByLength[line] === true || origins[line]?.includes(newLine) === false
 }
 
-/** Max files that a command took away and whose versions are read. */
+/** Max removed files whose versions are read. */
 const maxUnread = 100
 
 /**
- * A content that a command brought while it took away files that had not been read before: one of them, perhaps. Undefined if all of
- * them had been read.
+ * Traces a content that a command left while it removed unread files: it may be one of these, moved. Undefined if all removed files
+ * had been read.
  */
-async function movedUnread(
+async function traceUnreadMove(
   { rows }: Tracer,
   { version, since, other }: Merge,
   lines: readonly number[],
@@ -107,16 +107,16 @@ async function movedUnread(
   if (only !== undefined && same.length === 1) return other(only, after ?? '', lines)
   const why = 'a command took away files that had not been read before'
   const author: LineAuthor = { by: 'unknown', since, why, runIds: runId === null ? [] : [runId] }
-  return lines.map(() => ({ author, passages: [] }))
+  return lines.map(() => ({ author, transfers: [] }))
 }
 
 function tracedOf(origins: readonly number[] | undefined, traced: ReadonlyMap<number, TracedLine>): TracedLine[] {
-  return (origins ?? []).flatMap((from) => (from === isAny ? anyLine : (traced.get(from) ?? [])))
+  return (origins ?? []).flatMap((from) => (from === anyEqualLine ? anyLine : (traced.get(from) ?? [])))
 }
 
 const anyLine: TracedLine = {
   author: { by: 'unknown', since: null, why: 'too many lines are equal', runIds: [] },
-  passages: [],
+  transfers: [],
 }
 
 async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[]): Promise<OriginContent[]> {
@@ -124,35 +124,39 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   const after = await tracer.contents.get(version.after ?? '')
   if (!after) return []
   const found: OriginContent[] = []
-  const fresh = distinctLines(after)
+  const newLines = distinctLines(after)
   const counts = lineCounts(after)
-  const add = async (
-    before: Buffer,
-    kind: Pick<OriginContent, 'isMuch' | 'isOwn' | 'isWhole'>,
-    follow: Merge['own'],
-  ) => {
+  const add = async (before: Buffer, kind: Pick<OriginContent, 'isMainSource' | 'isOwn'>, follow: Merge['own']) => {
     const both = linesOfBoth(before, after)
     if (!both) return
-    const origins = possibleOrigins(both.old, both.fresh)
+    const origins = possibleOrigins(both.oldLines, both.newLines)
     const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await follow(asked)
     const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
-    const isLong = both.fresh.map((text) => text.trim().length >= minLettersWhole && counts.get(text) === 1)
-    found.push({ ...kind, origins, isSolid: solidLines(both, origins), isLong, traced: known })
+    const isUniqueByLength = both.newLines.map(
+      (text) => text.trim().length >= minLettersWhole && counts.get(text) === 1,
+    )
+    found.push({
+      ...kind,
+      origins,
+      isInMatchingBlock: linesInMatchingBlocks(both, origins),
+      isUniqueByLength,
+      traced: known,
+    })
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
-  const isMuchOwn = isMadeOf(fresh, distinctLines(before))
-  if (before) await add(before, { isMuch: isMuchOwn, isOwn: true, isWhole: false }, merge.own)
+  const isOwnMainSource = isMadeOf(newLines, distinctLines(before))
+  if (before) await add(before, { isMainSource: isOwnMainSource, isOwn: true }, merge.own)
   const files = await filesOfCall(tracer, version)
-  for (const { path, isMuch, isWhole } of new LostFiles(files).sourcesOf(version.path, fresh)) {
+  for (const { path, isMainSource } of new LostFiles(files).sourcesOf(version.path, newLines)) {
     const { bytes, sha256 = '' } = files.find((each) => each.path === path)?.before ?? {}
     const whole = join(version.folder, path)
-    if (bytes) await add(bytes, { isMuch, isOwn: false, isWhole }, (asked) => merge.other(whole, sha256, asked))
+    if (bytes) await add(bytes, { isMainSource, isOwn: false }, (asked) => merge.other(whole, sha256, asked))
   }
   return found
 }
 
-/** The files that a command changed, with the contents that are stored. */
+/** Files that a command changed, with their stored contents. */
 async function filesOfCall({ rows, contents }: Tracer, { runId, callId }: FileVersion) {
   const content = async (hash: string | null) => {
     if (hash === null) return null
@@ -165,19 +169,22 @@ async function filesOfCall({ rows, contents }: Tracer, { runId, callId }: FileVe
   return files
 }
 
-/** Whether each line stands in a row with enough others that followed each other in the old text, too. */
-function solidLines({ old, fresh }: { old: string[]; fresh: string[] }, origins: readonly number[][]): boolean[] {
-  const solid = new Array<boolean>(fresh.length).fill(false)
-  for (let start = 0; start < fresh.length; ) {
-    const [first = isNew] = origins[start] ?? []
+/** For each new line, whether it is in a large enough block of consecutive lines that the old text has, too. */
+function linesInMatchingBlocks(
+  { oldLines, newLines }: { oldLines: string[]; newLines: string[] },
+  origins: readonly number[][],
+): boolean[] {
+  const inBlock = new Array<boolean>(newLines.length).fill(false)
+  for (let start = 0; start < newLines.length; ) {
+    const [first = newLine] = origins[start] ?? []
     let end = start + 1
-    while (first !== isNew && end < fresh.length && origins[end]?.[0] === first + end - start) end++
-    const telling = fresh.slice(start, end).filter(isDistinctive)
-    const letters = telling.join('').length
-    const isWhole = end - start === old.length && letters >= minLettersWhole
-    if (first !== isNew && (isWhole || (telling.length >= minLines && letters >= minLetters)))
-      solid.fill(true, start, end)
+    while (first !== newLine && end < newLines.length && origins[end]?.[0] === first + end - start) end++
+    const significant = newLines.slice(start, end).filter(isSignificantLine)
+    const letters = significant.join('').length
+    const isWhole = end - start === oldLines.length && letters >= minLettersWhole
+    if (first !== newLine && (isWhole || (significant.length >= minLines && letters >= minLetters)))
+      inBlock.fill(true, start, end)
     start = end
   }
-  return solid
+  return inBlock
 }

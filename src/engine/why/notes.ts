@@ -60,11 +60,11 @@ async function runNotes(rows: Reading, id: string, budget: Budget): Promise<WhyN
   const events = await pausesOf(rows, id)
   const isWhole = await keepsEventsSince(rows, run.createdAt)
   return [
-    ...atMost(approvals.map(waitNote), 'questions'),
-    ...(run.waitingFor === null || run.waitingFor === 'approval' ? [] : [stillWaits(run)]),
-    ...atMost(events.flatMap(pauseNote), 'pauses and fallbacks'),
+    ...limitNotes(approvals.map(waitNote), 'questions'),
+    ...(run.waitingFor === null || run.waitingFor === 'approval' ? [] : [currentWaitNote(run)]),
+    ...limitNotes(events.flatMap(pauseNote), 'pauses and fallbacks'),
     ...(events.length === 0 && run.tries > 0 ? [note('retried', `${run.tries} tries of its last model call`)] : []),
-    ...atMost(refusalNotes(steps, approvals), 'calls that were not made'),
+    ...limitNotes(refusalNotes(steps, approvals), 'calls that were not made'),
     ...crashNotes(run, new Journal(id, steps), isWhole ? events : undefined, approvals),
     ...endNotes(run),
     ...(run.kind === 'import' ? [] : [await costNote(rows, run, budget)]),
@@ -97,7 +97,7 @@ const scopeWords: Record<(typeof answers)[number], string> = {
   no: 'no',
 }
 
-function stillWaits({ waitingFor, wakeAt }: Run): WhyNote {
+function currentWaitNote({ waitingFor, wakeAt }: Run): WhyNote {
   return note('waited', `waits now: ${waitingFor}${wakeAt === null ? '' : `, until ${moment(wakeAt)}`}`)
 }
 
@@ -198,7 +198,7 @@ async function taskNotes(rows: Reading, protect: ProtectedPlaces, id: number): P
     return first && last ? [attemptNote(at + 1, first, last, ofAttempt, results)] : []
   })
   const lost = (await lostByPlan(rows, task.planId)).filter((each) => each.lost.run.taskId === id)
-  return [...atMost(lines, 'attempts'), ...needNotes(task), ...(await lossNotes(lost, protect))]
+  return [...limitNotes(lines, 'attempts'), ...dependencyNotes(task), ...(await lossNotes(lost, protect))]
 }
 
 function attemptNote(number: number, first: Run, last: Run, runs: Run[], results: Map<string, Result>): WhyNote {
@@ -208,7 +208,7 @@ function attemptNote(number: number, first: Run, last: Run, runs: Run[], results
   return note('tried', text, first.createdAt, `run:${first.id}`)
 }
 
-function needNotes({ status, reason, dependsOn, attempts }: Task): WhyNote[] {
+function dependencyNotes({ status, reason, dependsOn, attempts }: Task): WhyNote[] {
   const needs = dependsOn.map((id) => `task:${id}`).join(', ')
   return [
     ...(attempts === 0 ? [note('tried', `it has not started (${status})`)] : []),
@@ -274,7 +274,7 @@ async function resultNotes(rows: Reading, protect: ProtectedPlaces, id: number):
   const files = artifacts.map(({ path, since }) => path + (since === undefined ? '' : ` (${since})`))
   return [
     ...(result.status === 'completed' ? [] : [note('ended', result.status, result.createdAt)]),
-    ...(files.length === 0 ? [] : atMost([note('note', `with ${files.slice(0, maxPerKind).join(', ')}`)], 'files')),
+    ...(files.length === 0 ? [] : limitNotes([note('note', `with ${files.slice(0, maxPerKind).join(', ')}`)], 'files')),
     ...(result.processed ? [] : [note('note', 'its requester has not read it yet')]),
   ]
 }
@@ -283,7 +283,7 @@ function note(topic: WhyTopic, text: string, at?: number, ref?: string): WhyNote
   return { topic, text, at: moment(at), ...(ref !== undefined && { ref }) }
 }
 
-function atMost(notes: WhyNote[], what: string): WhyNote[] {
+function limitNotes(notes: WhyNote[], what: string): WhyNote[] {
   const [last] = notes.slice(-1)
   if (notes.length <= maxPerKind || !last) return notes
   const more = notes.length - maxPerKind

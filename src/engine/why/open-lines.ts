@@ -1,28 +1,30 @@
 import type { Millis } from '../../domain/clock.ts'
-import { type LineMap, type LineSpan, partSpans, spansOf } from '../files/line-map.ts'
-import { isAny, isNew } from './possible-origins.ts'
-import { agreedLine, type LineAuthor, type TracedLine, unknown } from './traced-line.ts'
+import { type LineMap, type LineSpan, spansOf, splitSpans } from '../files/line-map.ts'
+import { anyEqualLine, newLine } from './possible-origins.ts'
+import { type LineAuthor, mergeTracedLines, type TracedLine, unknownAuthor } from './traced-line.ts'
 
-/** A line that may be one of several of the version before, or new. */
+/** A line with several possible origins: lines of the version before, or none of them. */
 interface Choice {
-  asked: number
+  slot: number
+  /** Slots of the lines of the version before. */
   options: number[]
-  fresh?: TracedLine
+  /** Its origin if it is new here, or was moved here from another file. */
+  newOrMoved?: TracedLine
   doubt: { since: Millis; why: string }
 }
 
 /** Lines that are followed back through the versions of a file until their authors are found. */
 export class OpenLines {
   readonly #count: number
-  readonly #found: (TracedLine | undefined)[]
-  /** Those that are not found yet, by their numbers in the version that was reached. */
+  readonly #traced: (TracedLine | undefined)[]
+  /** Lines without an author so far, by their numbers in the current version. */
   #spans: LineSpan[]
   /** Newest version first. */
   readonly #choices: Choice[] = []
 
   constructor(lines: readonly number[]) {
     this.#count = lines.length
-    this.#found = new Array<TracedLine | undefined>(lines.length).fill(undefined)
+    this.#traced = new Array<TracedLine | undefined>(lines.length).fill(undefined)
     this.#spans = spansOf(lines)
   }
 
@@ -30,55 +32,56 @@ export class OpenLines {
     return this.#spans.length === 0
   }
 
-  /** Each line that is not found yet. */
-  lines(): { line: number; asked: number }[] {
-    return this.#spans.flatMap(({ line, asked, count }) =>
-      Array.from({ length: count }, (_, at) => ({ line: line + at, asked: asked + at })),
+  /** Lines without an author so far. */
+  lines(): { line: number; slot: number }[] {
+    return this.#spans.flatMap(({ line, slot, count }) =>
+      Array.from({ length: count }, (_, at) => ({ line: line + at, slot: slot + at })),
     )
   }
 
-  find(asked: number, traced: TracedLine): void {
-    this.#found[asked] = traced
+  resolveLine(slot: number, traced: TracedLine): void {
+    this.#traced[slot] = traced
   }
 
-  close(author: LineAuthor, spans: readonly LineSpan[] = this.#spans): void {
-    for (const { asked, count } of spans) this.#found.fill({ author, passages: [] }, asked, asked + count)
+  resolveSpans(author: LineAuthor, spans: readonly LineSpan[] = this.#spans): void {
+    for (const { slot, count } of spans) this.#traced.fill({ author, transfers: [] }, slot, slot + count)
     if (spans === this.#spans) this.#spans = []
   }
 
-  /** Goes to the version before by a map that was recorded; returns the lines that it has not. */
+  /** Goes to the version before by a recorded map; returns the lines that are new since. */
   follow(map: LineMap): LineSpan[] {
-    const { old, fresh } = partSpans(map, this.#spans)
-    this.#spans = old
-    return fresh
+    const { oldSpans, newSpans } = splitSpans(map, this.#spans)
+    this.#spans = oldSpans
+    return newSpans
   }
 
-  /** Whether a map follows none of these lines further. */
-  isCut(map: LineMap): boolean {
-    return partSpans(map, this.#spans).fresh.length > 0
+  /** Whether any open line is missing in a map. */
+  hasUnmapped(map: LineMap): boolean {
+    return splitSpans(map, this.#spans).newSpans.length > 0
   }
 
   /**
-   * Goes to the version before where contents alone tell what a line may be. `author` is that of new lines; those that may be from
-   * another file were `brought`.
+   * Goes to the version before by possible origins, found by comparing contents. `author`: of new lines. `moved`: lines that may come
+   * from another file.
    */
-  choose(
+  followPossible(
     origins: readonly number[][],
-    { author, brought }: { author: LineAuthor; brought: ReadonlyMap<number, TracedLine> },
+    { author, moved }: { author: LineAuthor; moved: ReadonlyMap<number, TracedLine> },
     doubt: Choice['doubt'],
   ): void {
-    /** Each line of the version before is followed once, however many may be it. */
+    /** Slot of each line of the version before: it is followed once, even if several lines may come from it. */
     const slots = new Map<number, number>()
-    for (const { line, asked } of this.lines()) {
+    for (const { line, slot } of this.lines()) {
       const from = origins[line] ?? []
       const [only] = from
-      const fresh = brought.get(line) ?? (from.includes(isNew) ? { author, passages: [] } : undefined)
-      if (from.includes(isAny)) this.find(asked, { author: unknown(doubt.since, doubt.why), passages: [] })
-      else if (from.length === 1 && only === isNew && fresh) this.find(asked, fresh)
-      else if (from.length === 1 && only !== undefined && !fresh && !slots.has(only)) slots.set(only, asked)
+      const newOrMoved = moved.get(line) ?? (from.includes(newLine) ? { author, transfers: [] } : undefined)
+      if (from.includes(anyEqualLine))
+        this.resolveLine(slot, { author: unknownAuthor(doubt.since, doubt.why), transfers: [] })
+      else if (from.length === 1 && only === newLine && newOrMoved) this.resolveLine(slot, newOrMoved)
+      else if (from.length === 1 && only !== undefined && !newOrMoved && !slots.has(only)) slots.set(only, slot)
       else {
-        const options = from.filter((each) => each !== isNew).map((each) => this.#slotOf(each, slots))
-        this.#choices.push({ asked, options, doubt, ...(fresh && { fresh }) })
+        const options = from.filter((each) => each !== newLine).map((each) => this.#slotOf(each, slots))
+        this.#choices.push({ slot, options, doubt, ...(newOrMoved && { newOrMoved }) })
       }
     }
     this.#spans = spansBySlot(slots)
@@ -87,27 +90,27 @@ export class OpenLines {
   #slotOf(line: number, slots: Map<number, number>): number {
     const known = slots.get(line)
     if (known !== undefined) return known
-    const slot = this.#found.push(undefined) - 1
+    const slot = this.#traced.push(undefined) - 1
     slots.set(line, slot)
     return slot
   }
 
-  /** What was found for each line that was asked about; undefined where the versions ended before. */
+  /** Origin of each requested line; undefined for a line that is still open. */
   result(): (TracedLine | undefined)[] {
-    for (const { asked, options, fresh, doubt } of this.#choices.toReversed()) {
-      const all = options.flatMap((slot) => this.#found[slot] ?? [])
-      this.#found[asked] = agreedLine(fresh ? [...all, fresh] : all, doubt)
+    for (const { slot, options, newOrMoved, doubt } of this.#choices.toReversed()) {
+      const all = options.flatMap((option) => this.#traced[option] ?? [])
+      this.#traced[slot] = mergeTracedLines(newOrMoved ? [...all, newOrMoved] : all, doubt)
     }
-    return this.#found.slice(0, this.#count)
+    return this.#traced.slice(0, this.#count)
   }
 }
 
 function spansBySlot(slots: ReadonlyMap<number, number>): LineSpan[] {
   const spans: LineSpan[] = []
-  for (const [line, asked] of [...slots].sort(([a], [b]) => a - b)) {
+  for (const [line, slot] of [...slots].sort(([a], [b]) => a - b)) {
     const last = spans.at(-1)
-    if (last && last.line + last.count === line && last.asked + last.count === asked) last.count++
-    else spans.push({ line, asked, count: 1 })
+    if (last && last.line + last.count === line && last.slot + last.count === slot) last.count++
+    else spans.push({ line, slot, count: 1 })
   }
   return spans
 }

@@ -48,8 +48,8 @@ async function coveringNarrative(
   first: WhyLink,
   chain: readonly WhyLink[],
 ): Promise<number | undefined> {
-  const ofTask = first.kind === 'task' ? (await narrativesOfTask(rows, Number(first.id))).at(-1) : undefined
-  if (ofTask !== undefined) return ofTask
+  const taskNarrative = first.kind === 'task' ? (await narrativesOfTask(rows, Number(first.id))).at(-1) : undefined
+  if (taskNarrative !== undefined) return taskNarrative
   const memoryIds =
     first.kind === 'memory'
       ? [Number(first.id)]

@@ -6,7 +6,7 @@ import type { CompleteSurveys } from './complete-surveys.ts'
 import type { FileContents } from './file-contents.ts'
 import type { KnownVersions } from './known-versions.ts'
 
-/** Author of a line, as far as the rows prove it. */
+/** Author of a line, as far as records prove it. */
 export type LineAuthor =
   | { by: 'version'; version: FileVersion }
   /** There before the first recorded version. */
@@ -15,92 +15,93 @@ export type LineAuthor =
   | { by: 'outside' }
   | { by: 'unknown'; since: Millis | null; why: string; runIds: string[] }
 
-/** A file that a line was in before it came to where it is. */
-export interface FilePassage {
+/** A move or copy that brought a line from another file. */
+export interface LineTransfer {
   how: 'moved' | 'copied' | 'moved by hand' | 'copied by hand'
-  /** Absolute path and line, counted from 1. */
+  /** Absolute path of the other file, and the line there, counted from 1. */
   path: string
   line: number
-  /** The command's version; absent if a hand, or an unknown command, has brought the line. */
+  /** Version left by the command that did it; absent if the user, another program or an unknown command did. */
   version?: FileVersion
 }
 
+/** A line with its author, and the moves and copies on the way back to it, newest first. */
 export interface TracedLine {
   author: LineAuthor
-  passages: FilePassage[]
+  transfers: LineTransfer[]
 }
 
-/** A file whose lines are followed. */
-export interface Place {
+/** A file whose lines are followed back. */
+export interface TracedFile {
   path: string
   versions: FileVersion[]
-  /** All of its versions, if these are not: commands that were recorded later may have run at the same time. */
+  /** All of its versions, if `versions` is only a part: commands recorded later may have run at the same time. */
   all?: FileVersion[]
-  /** Number of files that were followed before. */
-  passages: number
-  end?: FileEnd
-  /** When the file itself was last changed, if it is there: what came later can explain nothing of it. */
+  /** Number of moves and copies followed so far. */
+  transferCount: number
+  end?: FileState
+  /** When the file on the disk was last changed, if it exists: nothing later can explain its content. */
   changedAt?: Millis
-  /** The file, if it is there, has several hard links: it may be changed by a name that is not looked at here. */
+  /** The file has several hard links: changes by another name are not recorded. */
   hasOtherNames?: true
-  /** The version whose origin this is: nothing that came later can explain it. */
+  /** The version whose origin this is: nothing later can explain it. */
   before?: FileVersion
 }
 
-/** A content that came to its place by hand. */
-export interface Brought extends Place {
-  /** When another content was last there. */
+/** A file whose content the user or another program may have moved or copied there. */
+export interface MovedFile extends TracedFile {
+  /** When the file last had another content. */
   since?: Millis
-  /** Lines that it had as well, in their places: whoever only changed it has not written these. */
+  /** Lines that this other content had in the same order: a mere edit of the file did not write them. */
   kept?: ReadonlySet<number>
 }
 
 /** A file's content at a time. */
-type FileEnd = { hash: string | null; at: Millis } | undefined
+type FileState = { hash: string | null; at: Millis } | undefined
 
-/** What follows lines through files. */
+/** Follows lines through files. An interface, since `LineTracer` imports the files that call it. */
 export interface Tracer {
   readonly rows: Reading
   readonly contents: FileContents
   readonly versions: KnownVersions
   readonly surveys: CompleteSurveys
   readonly protect: ProtectedPlaces
-  /** Authors of lines, counted from 0, as a file had them before they came from there. */
-  traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>
+  /** Follows lines, counted from 0, in the file that they were moved or copied from. */
+  traceFrom(transfer: Omit<LineTransfer, 'line'>, file: TracedFile, lines: readonly number[]): Promise<TracedLine[]>
 }
 
-/** Whether a version came before another one; what the same call left did not. */
+/** Whether a version came before another one; versions of one call are simultaneous. */
 export function isBefore(version: FileVersion, than: FileVersion | undefined): boolean {
   if (!than) return true
   const isSameCall = version.runId === than.runId && version.callId === than.callId
   return compareVersions(version, than) < 0 && !isSameCall
 }
 
-export function unknown(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {
+export function unknownAuthor(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {
   return { by: 'unknown', since, why, runIds }
 }
 
-/** What several possible origins of a line agree on; what they do not agree on is unknown, for this reason. */
-export function agreedLine(all: readonly TracedLine[], doubt: { since: Millis | null; why: string }): TracedLine {
+/** Merges the possible origins of a line: the author is known if all agree on one; else it is unknown, for this reason. */
+export function mergeTracedLines(all: readonly TracedLine[], doubt: { since: Millis | null; why: string }): TracedLine {
   const [first, ...others] = all
   if (first && others.every(({ author }) => isSameAuthor(author, first.author))) return first
   const known = all.flatMap(({ author }) => (author.by === 'unknown' ? author : []))[0]
   const { since, why } = known ?? doubt
-  const runIds = [...new Set(all.flatMap(({ author }) => runsIn(author)))]
-  return { author: { by: 'unknown', since, why, runIds }, passages: [] }
+  const runIds = [...new Set(all.flatMap(({ author }) => possibleRuns(author)))]
+  return { author: { by: 'unknown', since, why, runIds }, transfers: [] }
 }
 
 /** Runs that may have written a line. */
-function runsIn(author: LineAuthor): string[] {
+function possibleRuns(author: LineAuthor): string[] {
   if (author.by === 'unknown') return author.runIds
   return author.by === 'version' && author.version.runId !== null ? [author.version.runId] : []
 }
 
 function isSameAuthor(a: LineAuthor, b: LineAuthor): boolean {
   if (a.by === 'version' && b.by === 'version') return a.version.runId === b.version.runId
-  return isOfNoRun(a) && isOfNoRun(b)
+  return hasNoRun(a) && hasNoRun(b)
 }
 
-function isOfNoRun({ by }: LineAuthor): boolean {
+function hasNoRun({ by }: LineAuthor): boolean {
   return by === 'before' || by === 'outside'
 }

@@ -10,9 +10,9 @@ import {
 import type { Reading } from '../../store/store.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { isPassedOver } from '../files/file-now.ts'
-import { type LineAuthor, unknown } from './traced-line.ts'
+import { type LineAuthor, unknownAuthor } from './traced-line.ts'
 
-interface Span {
+interface Interval {
   since: Millis
   until: Millis
 }
@@ -29,25 +29,27 @@ export class UnseenCommands {
     this.#protect = protect
   }
 
-  /** Unknown if a command may have changed the file at that time and no survey saw it. */
-  async authorOf(path: string, span: Span): Promise<LineAuthor | undefined> {
+  /** Unknown if a command may have changed the file at that time without a record; else undefined. */
+  async authorOf(path: string, span: Interval): Promise<LineAuthor | undefined> {
     const unsurveyed = await this.unsurveyed(path, span)
     const [open] = unsurveyed
     if (open) {
       const isRunning = unsurveyed.some(({ until }) => until === Number.MAX_SAFE_INTEGER)
       const runIds = [...new Set(unsurveyed.map(({ runId }) => runId))]
-      return unknown(span.since || open.since, isRunning ? 'a command is running' : unseenChange, runIds)
+      return unknownAuthor(span.since || open.since, isRunning ? 'a command is running' : unseenChange, runIds)
     }
     const command = await commandBetween(this.#rows, namesInFolders(path), span)
-    if (command) return unknown(span.since || command.at, unseenChange, [command.runId])
-    const ran = await this.#commandNear(path, span)
-    if (ran)
-      return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
+    if (command) return unknownAuthor(span.since || command.at, unseenChange, [command.runId])
+    const nearby = await this.#commandNearIgnored(path, span)
+    if (nearby)
+      return unknownAuthor(span.since || nearby.at, 'changes that commands make to ignored files are not recorded', [
+        nearby.runId,
+      ])
     return undefined
   }
 
-  /** Commands that ran at that time in a folder above the file, and whose changes are not recorded. */
-  async unsurveyed(path: string, { since, until }: Span): Promise<UnsurveyedCommand[]> {
+  /** Commands that ran at that time in a folder above the file without a record of their changes. */
+  async unsurveyed(path: string, { since, until }: Interval): Promise<UnsurveyedCommand[]> {
     const directory = dirname(path)
     const folders = namesInFolders(path).map(({ folder }) => folder)
     const all = this.#unsurveyed.get(directory) ?? (await unsurveyedCommands(this.#rows, folders))
@@ -55,8 +57,8 @@ export class UnseenCommands {
     return all.filter((each) => each.since <= until && each.until >= since)
   }
 
-  /** A command that ran in a folder of an ignored file. */
-  async #commandNear(path: string, span: Span): Promise<UnseenCommand | undefined> {
+  /** A command that ran in a folder above the file, if the file is ignored there. */
+  async #commandNearIgnored(path: string, span: Interval): Promise<UnseenCommand | undefined> {
     for (const name of namesInFolders(path)) {
       const command = await commandBetween(this.#rows, [name], { ...span, any: true })
       if (!command) continue

@@ -1,15 +1,15 @@
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
-import { CommandTimes, lastChange, writingRuns } from './command-times.ts'
+import { CommandTimes, lastChange, runsOfVersions } from './command-times.ts'
 import { maxVersions } from './known-versions.ts'
-import { type LineAuthor, type Place, unknown } from './traced-line.ts'
+import { type LineAuthor, type TracedFile, unknownAuthor } from './traced-line.ts'
 import { UnseenCommands } from './unseen-commands.ts'
 import { authorOfUnread, type VersionNode } from './version-chain.ts'
 
 const otherNames = 'the file has several hard links, and changes by another name are not recorded'
 
-/** Authors of what is new in the versions of files. */
+/** Authors of the lines that are new in a version of a file. */
 export class VersionAuthors {
   readonly #gaps = new Map<VersionNode, LineAuthor>()
   readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
@@ -19,78 +19,85 @@ export class VersionAuthors {
     this.#unseen = new UnseenCommands(rows, protect)
   }
 
-  /** Author of the lines that a version has and the one before it has not. */
-  async of(place: Place, node: VersionNode): Promise<LineAuthor> {
+  /** Author of the lines that a version has and the one before it does not. */
+  async authorOf(file: TracedFile, node: VersionNode): Promise<LineAuthor> {
     const { via } = node
     if (via.kind === 'version')
-      return (await this.#rivals(place, via.version)) ?? authorOfUnread(node) ?? { by: 'version', version: via.version }
+      return (
+        (await this.#concurrentAuthor(file, via.version)) ??
+        authorOfUnread(node) ?? { by: 'version', version: via.version }
+      )
     const known = this.#gaps.get(node)
     if (known) return known
-    const author = await this.#gap(place, node)
+    const author = await this.#authorOfGap(file, node)
     this.#gaps.set(node, author)
     return author
   }
 
-  /** Of commands that ran at the same time, each may have made the change. */
-  async #rivals(place: Place, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
+  /** Unknown if commands of other runs ran at the same time: each may have made the change. */
+  async #concurrentAuthor(file: TracedFile, { command, at, runId }: FileVersion): Promise<LineAuthor | undefined> {
     if (!command) return undefined
     const span = { since: command.since, until: at }
     const others = [
-      ...this.#commandsOf(place).within(span),
-      ...(await this.#unseen.unsurveyed(place.path, span)),
+      ...this.#commandsOf(file).within(span),
+      ...(await this.#unseen.unsurveyed(file.path, span)),
     ].flatMap((each) => each.runId ?? [])
     if (others.every((other) => other === runId)) return undefined
     const runIds = [...new Set([...(runId === null ? [] : [runId]), ...others])]
-    return unknown(command.since, 'commands of several runs ran at that time', runIds)
+    return unknownAuthor(command.since, 'commands of several runs ran at that time', runIds)
   }
 
-  #commandsOf({ versions: followed, all: versions = followed }: Place): CommandTimes {
+  #commandsOf({ versions: followed, all: versions = followed }: TracedFile): CommandTimes {
     const known = this.#commands.get(versions) ?? new CommandTimes(versions)
     this.#commands.set(versions, known)
     return known
   }
 
-  async #gap(place: Place, { via, parent }: VersionNode): Promise<LineAuthor> {
-    const { path, changedAt, hasOtherNames } = place
+  async #authorOfGap(file: TracedFile, { via, parent }: VersionNode): Promise<LineAuthor> {
+    const { path, changedAt, hasOtherNames } = file
     if (via.kind !== 'gap') return { by: 'outside' }
     const { since, isUnclear } = via
     const until = Math.max(since, lastChange(via.until, changedAt))
-    if (isUnclear) return unknown(since, 'it is not known whether the last recorded change was made')
+    if (isUnclear) return unknownAuthor(since, 'it is not known whether the last recorded change was made')
     if (parent?.hash === '')
-      return unknown(since, 'its content after a command was not read', await this.runsOf(place, [parent.via]))
-    const during = this.#commandsOf(place).within({ since, until })
-    if (during.length > 0) return unknown(since, 'a command ran at that time', writingRuns(during))
+      return unknownAuthor(
+        since,
+        'its content after a command was not read',
+        await this.possibleRunsOf(file, [parent.via]),
+      )
+    const during = this.#commandsOf(file).within({ since, until })
+    if (during.length > 0) return unknownAuthor(since, 'a command ran at that time', runsOfVersions(during))
     return (
       (await this.#unseen.authorOf(path, { since, until })) ??
-      (hasOtherNames ? unknown(since, otherNames) : { by: 'outside' })
+      (hasOtherNames ? unknownAuthor(since, otherNames) : { by: 'outside' })
     )
   }
 
-  /** Author of a content that no record led to. */
-  async ofStart(place: Place, node: VersionNode): Promise<LineAuthor> {
-    const { path, versions, changedAt, hasOtherNames } = place
-    if (versions.length >= maxVersions) return unknown(node.at, `it has more than ${maxVersions} versions`)
-    if (node.hash === '') return unknown(node.at, 'its content before a command was not read')
+  /** Author of the first known content of a file. */
+  async authorOfStart(file: TracedFile, node: VersionNode): Promise<LineAuthor> {
+    const { path, versions, changedAt, hasOtherNames } = file
+    if (versions.length >= maxVersions) return unknownAuthor(node.at, `it has more than ${maxVersions} versions`)
+    if (node.hash === '') return unknownAuthor(node.at, 'its content before a command was not read')
     const until = lastChange(node.at, changedAt)
-    // Commands that ran when the file was first seen, and had not found it so at their start.
-    const during = this.#commandsOf(place)
+    // Commands that ran until the file was first seen, and did not find this content at their start.
+    const during = this.#commandsOf(file)
       .within({ since: 0, until })
       .filter(({ before }) => before !== node.hash)
     if (during.length > 0) {
       const since = Math.min(...during.map(({ command }) => command?.since ?? 0))
-      return unknown(since, 'a command ran at that time', writingRuns(during))
+      return unknownAuthor(since, 'a command ran at that time', runsOfVersions(during))
     }
     const unseen = await this.#unseen.authorOf(path, { since: 0, until })
-    return unseen ?? (hasOtherNames ? unknown(null, otherNames) : { by: 'before' })
+    return unseen ?? (hasOtherNames ? unknownAuthor(null, otherNames) : { by: 'before' })
   }
 
-  /** The runs of these versions if commands left them, and of commands at the same time. */
-  async runsOf(place: Place, all: (VersionNode['via'] | undefined)[]): Promise<string[]> {
+  /** Runs of the commands that left these versions, and of concurrent commands. */
+  async possibleRunsOf(file: TracedFile, all: (VersionNode['via'] | undefined)[]): Promise<string[]> {
     const runIds: string[] = []
     for (const via of all) {
       if (via?.kind !== 'version' || !via.version.command) continue
-      const rivals = await this.#rivals(place, via.version)
-      runIds.push(...(rivals?.by === 'unknown' ? rivals.runIds : writingRuns([via.version])))
+      const concurrent = await this.#concurrentAuthor(file, via.version)
+      runIds.push(...(concurrent?.by === 'unknown' ? concurrent.runIds : runsOfVersions([via.version])))
     }
     return [...new Set(runIds)]
   }

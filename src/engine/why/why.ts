@@ -19,7 +19,7 @@ import { resolveRun } from '../views/runs.ts'
 import { type ChainNode, moment, walkBack } from './chain.ts'
 import { addressOf, type FileReference, type FileWrite, fileReference, findFile, whyFile } from './file.ts'
 import { compareReads, type Reads, readsOf } from './files-read.ts'
-import { outcomesOfFile, walkForward } from './forward.ts'
+import { consequencesOfFile, walkForward } from './forward.ts'
 import { markView } from './mark-view.ts'
 import { type Budget, notesOn } from './notes.ts'
 import { storyOf } from './story.ts'
@@ -38,8 +38,8 @@ interface WhyContext {
 const maxReaders = 4
 
 /**
- * Explains why a thing exists: the chain from it back to the user's input, and notes. Uses only rows and files, no model;
- * every query is by key.
+ * Explains why a stored thing or a file exists: the chain from it back to the user's input, and notes. Uses only rows and files, no
+ * model; every query is by key.
  */
 export async function why(
   context: WhyContext,
@@ -58,21 +58,21 @@ async function explain(
   text: string,
   { forward = false }: { forward?: boolean },
 ): Promise<WhyView> {
-  const target = await store.read((rows) => resolveThing(rows, text, folder))
+  const target = await store.read((rows) => resolveSubject(rows, text, folder))
   const { view, written } =
     'path' in target
-      ? await aboutFile(store, await namedFile(target, folder, context.protect), folder, context.protect)
-      : { view: await store.read((rows) => aboutThing(rows, target, context)) }
+      ? await explainFile(store, await namedFile(target, folder, context.protect), folder, context.protect)
+      : { view: await store.read((rows) => explainSubject(rows, target, context)) }
   const read = await store.read((rows) => firstReads(rows, view.chain))
   if (read) read.link.read = await compareReads(read.reads, context.protect)
   const story = await store.read((rows) => storyOf(rows, view.chain))
   const explained = story ? { ...view, story } : view
-  // A session stands for its head.
+  // Consequences of a session are those of its head.
   const first = view.chain.find(({ kind }) => kind !== 'session')
   if (!forward || !first) return explained
   return store.read(async (rows) => {
     if (!written) return { ...explained, forward: await walkForward(rows, first) }
-    const { links, notes } = await outcomesOfFile(rows, written)
+    const { links, notes } = await consequencesOfFile(rows, written)
     return {
       ...explained,
       notes: [...explained.notes, ...notes],
@@ -81,15 +81,15 @@ async function explain(
   })
 }
 
-/** A stored thing; a session stands for its head. */
-interface Thing {
+/** A stored thing that is asked about. `session`: it is the head of this session, which was named. */
+interface Subject {
   node: ChainNode
   session?: WhyLink
 }
 
-async function aboutThing(
+async function explainSubject(
   rows: Reading,
-  { node, session }: Thing,
+  { node, session }: Subject,
   context: Omit<WhyContext, 'store'>,
 ): Promise<WhyView> {
   const chain = await walkBack(rows, session ? { ...node, how: 'points at' } : node)
@@ -99,14 +99,14 @@ async function aboutThing(
     : { ref: `${node.kind}:${node.id}`, chain, notes }
 }
 
-/** A file whose own name ends like a line, as `notes:12` does, is meant as a whole; `notes:12:3` is its third line then. */
+/** Prefers a file that is really named `notes:12` to line 12 of `notes`; `notes:12:3` is its third line then. */
 async function namedFile(reference: FileReference, folder: string, protect: ProtectedPlaces): Promise<FileReference> {
   const { path, line, column } = reference
   if (line === undefined || !(await hasEntry({ folder, path: `${path}:${line}`, protect }))) return reference
   return { path: `${path}:${line}`, ...(column !== undefined && { line: column }) }
 }
 
-async function aboutFile(
+async function explainFile(
   store: Store,
   reference: FileReference,
   folder: string,
@@ -122,36 +122,36 @@ async function aboutFile(
       const view = { ref: `file:${explained.chain[0]?.id ?? found.displayPath}`, ...explained }
       return { view, written, hash: hashIn(found.now) }
     })
-    // The file was the same before that moment and after it.
+    // Else the file was changed meanwhile: the view may mix two contents.
     if (hash === before || attempt === maxAttempts) return { view, written }
   }
 }
 
-/** How often a file is explained anew because it was changed meanwhile. */
+/** Max attempts to explain a file that is changed meanwhile. */
 const maxAttempts = 5
 
 /** Resolves a reference. A bare word is a session, a turn or a run; else a file. */
-async function resolveThing(rows: Reading, text: string, folder: string): Promise<Thing | FileReference> {
+async function resolveSubject(rows: Reading, text: string, folder: string): Promise<Subject | FileReference> {
   const { kind, id } = parseReference(text)
   switch (kind) {
     case 'turn':
-      return thing('turn', (await routeToThread(rows, text, folder)).turnId)
+      return subject('turn', (await routeToThread(rows, text, folder)).turnId)
     case 'run':
-      return thing('run', ((await findRun(rows, id)) ?? (await resolveRun(rows, id))).id)
+      return subject('run', ((await findRun(rows, id)) ?? (await resolveRun(rows, id))).id)
     case 'task':
-      return thing('task', String((await resolveTask(rows, text)).id))
+      return subject('task', String((await resolveTask(rows, text)).id))
     case 'plan':
-      return thing('plan', String((await resolvePlan(rows, text)).id))
+      return subject('plan', String((await resolvePlan(rows, text)).id))
     case 'result':
-      return resultThing(rows, id)
+      return resultSubject(rows, id)
     case 'approval':
-      return approvalThing(rows, text)
+      return approvalSubject(rows, text)
     case 'memory':
-      return memoryThing(rows, id)
+      return memorySubject(rows, id)
     case 'narrative':
-      return thing('narrative', String((await getNarrative(rows, id)).id))
+      return subject('narrative', String((await getNarrative(rows, id)).id))
     case 'session':
-      return sessionThing(rows, text, folder)
+      return sessionSubject(rows, text, folder)
     case 'file':
       return fileReference(id)
     case null:
@@ -165,47 +165,47 @@ async function resolveThing(rows: Reading, text: string, folder: string): Promis
   }
 }
 
-async function memoryThing(rows: Reading, id: string): Promise<Thing> {
+async function memorySubject(rows: Reading, id: string): Promise<Subject> {
   const memory = /^[1-9]\d{0,14}$/.test(id) ? await findMemory(rows, Number(id)) : undefined
   if (!memory) throw notFound('memory', id)
-  return thing('memory', id)
+  return subject('memory', id)
 }
 
-async function resolveWord(rows: Reading, word: string, folder: string): Promise<Thing | FileReference> {
+async function resolveWord(rows: Reading, word: string, folder: string): Promise<Subject | FileReference> {
   const [here] = await findSessions(rows, { label: word.normalize('NFC'), folder })
-  if (here) return sessionThing(rows, `session:${word}`, folder)
+  if (here) return sessionSubject(rows, `session:${word}`, folder)
   if (!/^[0-9a-hjkmnp-tv-z]{3,20}$/.test(word)) return fileReference(word)
   if (idPattern.test(word)) {
-    if (await findThread(rows, word)) return thing('turn', word)
-    if (await findRun(rows, word)) return thing('run', word)
+    if (await findThread(rows, word)) return subject('turn', word)
+    if (await findRun(rows, word)) return subject('run', word)
   }
   const isUnknown = (error: unknown) => {
     if (!(error instanceof HeddleError) || error.code !== 'not_found') throw error
     return undefined
   }
   const thread = await routeToThread(rows, `turn:${word}`, folder).catch(isUnknown)
-  if (thread) return thing('turn', thread.turnId)
+  if (thread) return subject('turn', thread.turnId)
   const run = await resolveRun(rows, word).catch(isUnknown)
-  return run ? thing('run', run.id) : fileReference(word)
+  return run ? subject('run', run.id) : fileReference(word)
 }
 
-function thing(kind: ChainNode['kind'], id: string): Thing {
+function subject(kind: ChainNode['kind'], id: string): Subject {
   return { node: { kind, id, how: 'asked about' } }
 }
 
-async function resultThing(rows: Reading, id: string): Promise<Thing> {
+async function resultSubject(rows: Reading, id: string): Promise<Subject> {
   const found = /^[1-9]\d{0,14}$/.test(id) ? await findResult(rows, Number(id)) : undefined
   if (!found) throw notFound('result', id)
-  return thing('result', String(found.id))
+  return subject('result', String(found.id))
 }
 
-async function approvalThing(rows: Reading, text: string): Promise<Thing> {
+async function approvalSubject(rows: Reading, text: string): Promise<Subject> {
   const id = approvalId(text)
   if (!(await findApproval(rows, id))) throw notFound('approval', String(id))
-  return thing('approval', String(id))
+  return subject('approval', String(id))
 }
 
-async function sessionThing(rows: Reading, text: string, folder: string): Promise<Thing> {
+async function sessionSubject(rows: Reading, text: string, folder: string): Promise<Subject> {
   const label = text.replace(/^session:/, '').normalize('NFC')
   const [here] = await findSessions(rows, { label, folder })
   const session = here ?? (await resolveSession(rows, text, folder))
@@ -216,7 +216,7 @@ async function sessionThing(rows: Reading, text: string, folder: string): Promis
       `say something in it: heddle ask -s ${session.label} "…"`,
     )
   return {
-    ...thing('turn', session.headTurnId),
+    ...subject('turn', session.headTurnId),
     session: {
       kind: 'session',
       id: session.label,

@@ -1,31 +1,30 @@
 import type { CommandVersion } from '../../domain/tools/touched.ts'
 import { distinctLines, isMadeOf, lineCounts } from './shared-lines.ts'
 
-/** A file of whose content a command took something away: it is gone, or has another content instead. */
+/** A file that a command removed, or from which it removed lines. */
 interface LostFile {
   path: string
-  /** Lines that are no longer there, or not as often. */
+  /** Lines that it no longer has, or has fewer times. */
   lines: ReadonlySet<string>
   /** How often it had each line. */
   counts: ReadonlyMap<string, number>
 }
 
-/** A lost file that a new content is made of, or may be. */
+/** A lost file that a new content may be made of. */
 interface LostSource extends LostFile {
-  isMuch: boolean
-  /** All of it is in the new content, and nothing else, however short it is. */
-  isWhole: boolean
+  /** A large part of it is in the new content. */
+  isMainSource: boolean
 }
 
-/** A line that more files have does not tell where a content is from. */
+/** A line that more files have does not tell where a content comes from, unless a file has the same name. */
 const maxHolders = 20
-/** Share of the lines that a file lost and that must be in another one to have been moved there, and letters of one of them. */
+/** Share of a file's lost lines that another file must have for them to count as moved there, and min length of one of them. */
 const minShare = 0.25
 const minLetters = 16
 
-/** The files that a command took away, as possible sources of those that it left. */
+/** Files that a command removed or shortened, as possible sources of those that it left. */
 export class LostFiles {
-  readonly #lost: (LostFile & { isThere: boolean; currentHolders: string[] })[] = []
+  readonly #lost: (LostFile & { isPresent: boolean; currentHolders: string[] })[] = []
   readonly #byLine = new Map<string, LostFile[]>()
 
   constructor(versions: readonly Pick<CommandVersion, 'path' | 'before' | 'after'>[]) {
@@ -37,7 +36,7 @@ export class LostFiles {
       const isLost = ([line, count]: [string, number]) => paths.length > 0 || count > (kept.get(line) ?? 0)
       const lines = new Set([...counts].filter(isLost).map(([line]) => line))
       if (lines.size === 0) continue
-      this.#lost.push({ path, lines, counts, isThere: after !== null, currentHolders: paths })
+      this.#lost.push({ path, lines, counts, isPresent: after !== null, currentHolders: paths })
     }
     for (const file of this.#lost)
       for (const line of file.lines) {
@@ -47,48 +46,49 @@ export class LostFiles {
       }
   }
 
-  /** Files that a new content is made of, or may be. A file whose whole content is now elsewhere was moved. */
+  /** Files that a new content may be made of. A file whose whole content is in another file now was moved there. */
   sourcesOf(path: string, lines: ReadonlySet<string>): LostSource[] {
-    /** Number of lines that each has lost and that are here. */
+    /** For each lost file, how many of its lost lines the new content has. */
     const holders = new Map<LostFile, number>()
     for (const line of lines) {
       const found = this.#byLine.get(line) ?? []
-      const likely = found.length > maxHolders ? found.filter((each) => sharedEnd(each.path, path) > 0) : found
+      const likely = found.length > maxHolders ? found.filter((each) => commonSuffixLength(each.path, path) > 0) : found
       for (const each of likely) holders.set(each, (holders.get(each) ?? 0) + 1)
     }
     return this.#lost.flatMap((file) => {
       const shared = holders.get(file) ?? 0
-      const isTaken = file.currentHolders.some((holder) => holder !== path && holder !== file.path)
+      const isHeldElsewhere = file.currentHolders.some((holder) => holder !== path && holder !== file.path)
       const isWhole = file.currentHolders.includes(path)
-      if (file.path === path || isTaken || shared === 0) return []
-      // Of a file that is still there a good part of what it lost is here now, or all of it, however short.
-      if (file.isThere && !isWhole && (shared < minShare * file.lines.size || !hasLongLine(file.lines, lines)))
+      if (file.path === path || isHeldElsewhere || shared === 0) return []
+      // A file that still exists must have lost a good part of these lines to this one, or its whole content, however short.
+      if (file.isPresent && !isWhole && (shared < minShare * file.lines.size || !hasLongLine(file.lines, lines)))
         return []
-      return { ...file, isMuch: isMadeOf(lines, file.lines), isWhole }
+      return { ...file, isMainSource: isMadeOf(lines, file.lines) }
     })
   }
 
-  /** The one file that a new content is made of; an empty path if others come into question, too. */
+  /** The only file that a new content is made of; an empty path if there are several candidates. */
   originOf({ path, before, after }: Pick<CommandVersion, 'path' | 'before' | 'after'>): string | undefined {
     const lines = distinctLines(after?.bytes)
     const own = distinctLines(before?.bytes)
     const sources = this.sourcesOf(path, lines)
-    const much = narrowSources(
+    const mainSources = narrowSources(
       path,
       lines,
-      sources.filter(({ isMuch }) => isMuch),
+      sources.filter(({ isMainSource }) => isMainSource),
     )
-    const counts = [lineCounts(before?.bytes), ...much.map((each) => each.counts)]
-    const fresh = lineCounts(after?.bytes)
+    const counts = [lineCounts(before?.bytes), ...mainSources.map((each) => each.counts)]
+    const newCounts = lineCounts(after?.bytes)
     const isExplained = (line: string) =>
-      (fresh.get(line) ?? 0) <= counts.reduce((sum, each) => sum + (each.get(line) ?? 0), 0)
+      (newCounts.get(line) ?? 0) <= counts.reduce((sum, each) => sum + (each.get(line) ?? 0), 0)
     const others = sources.filter(
-      ({ isMuch, lines: lost }) => !isMuch && [...lost].some((line) => lines.has(line) && !isExplained(line)),
+      ({ isMainSource, lines: lost }) =>
+        !isMainSource && [...lost].some((line) => lines.has(line) && !isExplained(line)),
     )
-    const [only] = much
+    const [only] = mainSources
     if (!only && others.length === 0) return undefined
     return only &&
-      much.length === 1 &&
+      mainSources.length === 1 &&
       others.length === 0 &&
       ![...own].some((line) => line.trim() !== '' && lines.has(line))
       ? only.path
@@ -100,7 +100,7 @@ function hasLongLine(lost: ReadonlySet<string>, lines: ReadonlySet<string>): boo
   return [...lost].some((line) => line.trim().length >= minLetters && lines.has(line))
 }
 
-/** Of files that are alike, as some of a folder that was moved are, the one with the same name, if it has all the lines. */
+/** Of similar files, such as those of a folder that was moved, the one with the same name, if it has all the lines. */
 function narrowSources(
   path: string,
   lines: ReadonlySet<string>,
@@ -108,19 +108,19 @@ function narrowSources(
 ): readonly LostSource[] {
   const named = nearestName(path, sources)
   const best = sources.find((each) => each.path === named)
-  if (!best || sharedEnd(best.path, path) === 0) return sources
+  if (!best || commonSuffixLength(best.path, path) === 0) return sources
   const isInBest = (line: string) => !lines.has(line) || best.lines.has(line)
   return sources.every((each) => [...each.lines].every(isInBest)) ? [best] : sources
 }
 
-/** The one whose path ends most alike; undefined if two do. */
+/** The path with the most trailing names in common; undefined if two have as many. */
 export function nearestName(path: string, all: readonly { path: string }[]): string | undefined {
-  const scored = all.map((each) => ({ path: each.path, score: sharedEnd(each.path, path) }))
+  const scored = all.map((each) => ({ path: each.path, score: commonSuffixLength(each.path, path) }))
   const [best, next] = scored.sort((a, b) => b.score - a.score)
   return best && (!next || best.score > next.score) ? best.path : undefined
 }
 
-function sharedEnd(a: string, b: string): number {
+function commonSuffixLength(a: string, b: string): number {
   const [x, y] = [a.split('/').reverse(), b.split('/').reverse()]
   let same = 0
   while (same < x.length && x[same] === y[same]) same++

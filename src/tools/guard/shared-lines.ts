@@ -14,19 +14,19 @@ export function lineCounts(bytes: Buffer | undefined): Map<string, number> {
   return counts
 }
 
-/** Whether a line says something: many files have "}". */
-export function isDistinctive(line: string): boolean {
+/** Whether a line has more than three characters: many files have "}". */
+export function isSignificantLine(line: string): boolean {
   return line.trim().length > 3
 }
 
-/** Lines that say something and that must be the same: fewer may be so by chance. */
+/** Min significant lines in common: fewer may be equal by chance. */
 const minLines = 2
 /** Share of a text's lines that another one must have to be made of it. */
 const minShare = 0.5
 
-/** Whether a text that a command left is made of one that it took away. A single line may be from there as well. */
-export function isMadeOf(fresh: ReadonlySet<string>, old: ReadonlySet<string>): boolean {
-  const telling = [...old].filter(isDistinctive)
-  const shared = telling.filter((line) => fresh.has(line)).length
-  return shared >= minLines && shared >= minShare * telling.length
+/** Whether a text that a command left is mainly made of one that it removed. */
+export function isMadeOf(newLines: ReadonlySet<string>, oldLines: ReadonlySet<string>): boolean {
+  const significant = [...oldLines].filter(isSignificantLine)
+  const shared = significant.filter((line) => newLines.has(line)).length
+  return shared >= minLines && shared >= minShare * significant.length
 }

@@ -17,7 +17,7 @@ import { withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
 import type { KnownContents } from './known-contents.ts'
 
-const whyUnseen = {
+const scanFailures = {
   late: 'scanning the folder took too long',
   tooMany: `the folder has more than ${groupDigits(maxSurveyed)} entries`,
 }
@@ -31,8 +31,8 @@ interface WatchedFolder {
 }
 
 /**
- * Runs an action, and reports the folder's file changes by scanning before and after it, with the contents. What comes after it is
- * not abortable: an action that was stopped has changed files as well.
+ * Runs an action, and reports the folder's file changes by scanning before and after it, with the contents. The scan after it is not
+ * abortable: an action that was stopped may have changed files as well.
  */
 export async function reportTouched<T>(
   threads: FileThreads,
@@ -41,30 +41,33 @@ export async function reportTouched<T>(
   act: () => Promise<T>,
 ): Promise<{ done: T; touched: Touched; versions?: CommandVersions }> {
   const { folder, signal, hiddenBy } = place
-  const before = await unlessUnseen(threads.perform({ survey: folder }, signal), signal)
-  const hiddenBefore = 'unseen' in before || !hiddenBy ? undefined : await hiddenIn(threads, place, before.hidden)
+  const before = await orScanFailure(threads.perform({ survey: folder }, signal), signal)
+  const hiddenBefore = 'unseen' in before || !hiddenBy ? undefined : await scanHidden(threads, place, before.hidden)
   const marks = 'unseen' in before ? new Map<string, string>() : readMarks(before.marks)
-  const contents = await known.of(folder, marks, signal).catch(abortedOr(signal, new Map<string, ReadContent>()))
+  const contents = await known.of(folder, marks, signal).catch(orAbort(signal, new Map<string, ReadContent>()))
   const done = await act()
-  const left = { ...place, signal: new AbortController().signal }
+  const unabortable = { ...place, signal: new AbortController().signal }
   if ('unseen' in before) return { done, touched: before }
-  const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, left.signal), left.signal)
+  const after = await orScanFailure(
+    threads.perform({ compare: { folder, before } }, unabortable.signal),
+    unabortable.signal,
+  )
   if ('unseen' in after) return { done, touched: after }
   const { directories } = after
-  const versions = await versionsAfter(known, left, { marks, contents, changed: new Map(after.marks) }).catch(
+  const versions = await versionsAfter(known, unabortable, { marks, contents, changed: new Map(after.marks) }).catch(
     () => undefined,
   )
   const ended = { done, ...(versions && { versions: { folder: after.touched.folder, ...versions } }) }
-  if (!hiddenBefore || !hiddenBy) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
+  if (!hiddenBefore || !hiddenBy) return { ...ended, touched: { ...after.touched, ...otherChanges(directories) } }
   const paths = [...new Set([...before.hidden, ...after.hidden])]
-  const hiddenAfter = await hiddenIn(threads, left, paths)
-  if (!hiddenAfter) return { ...ended, touched: { ...after.touched, ...othersOf(directories) } }
-  const others = othersOf([...directories, ...changedIn(hiddenBefore.others, hiddenAfter.others)])
+  const hiddenAfter = await scanHidden(threads, unabortable, paths)
+  if (!hiddenAfter) return { ...ended, touched: { ...after.touched, ...otherChanges(directories) } }
+  const others = otherChanges([...directories, ...changedPaths(hiddenBefore.others, hiddenAfter.others)])
   return { ...ended, touched: { ...withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter), ...others } }
 }
 
 /** Contents that cannot be read must not fail the call; only an abort does. */
-function abortedOr<T>(signal: AbortSignal, otherwise: T): () => T {
+function orAbort<T>(signal: AbortSignal, otherwise: T): () => T {
   return () => {
     signal.throwIfAborted()
     return otherwise
@@ -74,15 +77,15 @@ function abortedOr<T>(signal: AbortSignal, otherwise: T): () => T {
 /** Max files of a command that get a version. */
 const maxStoredFiles = 1000
 
-/** Versions of the files that a command changed, with what each was moved or copied from. */
+/** Versions of the files that a command changed, with the file that each was moved or copied from. */
 async function versionsAfter(
   known: KnownContents,
   { folder, signal }: WatchedFolder,
   { marks, contents, changed }: FolderBefore & { changed: ReadonlyMap<string, string | null> },
 ): Promise<Omit<CommandVersions, 'folder'>> {
   const named = [...changed].slice(0, maxStoredFiles)
-  const there = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
-  const now = await known.of(folder, there, signal)
+  const present = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
+  const now = await known.of(folder, present, signal)
   const unread: ReadContent = { sha256: '' }
   const versions = named
     .map(
@@ -92,19 +95,19 @@ async function versionsAfter(
         after: mark === null ? null : (now.get(path) ?? unread),
       }),
     )
-    // A write of another call came by. Its own version tells of it, and no line of the command's files is from there.
+    // Skip the temporary file of a concurrent write, which has a version of its own.
     .filter(({ path, before, after }) => !isTemporary(path) || before?.sha256 || after?.sha256)
   const before = { marks, contents }
   return { versions: withOrigins(versions, before), left: changed.size - named.length, before }
 }
 
 /** Undefined if the scan failed: then hidden files count as possibly changed. */
-async function hiddenIn(
+async function scanHidden(
   threads: FileThreads,
   { folder, signal }: WatchedFolder,
   paths: string[],
 ): Promise<HiddenMarks | undefined> {
-  const seen = await unlessUnseen(threads.perform({ hiddenMarks: { folder, paths } }, signal), signal)
+  const seen = await orScanFailure(threads.perform({ hiddenMarks: { folder, paths } }, signal), signal)
   return 'unseen' in seen ? undefined : seen
 }
 
@@ -114,7 +117,7 @@ function withHidden(
   before: HiddenMarks,
   after: HiddenMarks,
 ): TouchedFiles {
-  const changed = changedIn(before.marks, after.marks)
+  const changed = changedPaths(before.marks, after.marks)
   const paths = changed.slice(0, maxHiddenNamed)
   const unseen = [...new Set([...otherKinds(passedOver), ...before.passedOver, ...after.passedOver])].sort()
   return {
@@ -124,23 +127,23 @@ function withHidden(
   }
 }
 
-function changedIn(before: string, after: string): string[] {
+function changedPaths(before: string, after: string): string[] {
   return before === after ? [] : [...differences(readMarks(before), readMarks(after)).keys()].sort()
 }
 
-function othersOf(found: string[]): { others?: OtherChanges } {
+function otherChanges(found: string[]): { others?: OtherChanges } {
   const paths = found.slice(0, maxHiddenNamed)
   return found.length === 0 ? {} : { others: { paths, more: found.length - paths.length } }
 }
 
 /** A failed scan must not fail the call; only an abort does. */
-async function unlessUnseen<S extends object>(
-  scan: Promise<S | keyof typeof whyUnseen>,
+async function orScanFailure<S extends object>(
+  scan: Promise<S | keyof typeof scanFailures>,
   signal: AbortSignal,
 ): Promise<S | { unseen: string }> {
   try {
     const seen = await scan
-    return typeof seen === 'string' ? { unseen: whyUnseen[seen] } : seen
+    return typeof seen === 'string' ? { unseen: scanFailures[seen] } : seen
   } catch (error) {
     signal.throwIfAborted()
     return { unseen: error instanceof Error ? error.message : String(error) }

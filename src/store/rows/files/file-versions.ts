@@ -18,10 +18,10 @@ export interface CommandChange {
   /** Content hashes; null where there was no file, empty where it was not read. */
   before: string | null
   after: string | null
-  /** The file that it was moved or copied from; its path is empty where several files come into question. */
+  /** The file that it was moved or copied from; its path is empty if there are several candidates. */
   origin?: { path: string; hash: string }
   lineMap: string | null
-  /** Start and end of the command; of a file that it found, when that was last changed, and the start. */
+  /** Start and end of the command. With `isFound`: last change of the file, and start of the command. */
   since: Millis
   at: Millis
   isFound?: boolean
@@ -29,11 +29,11 @@ export interface CommandChange {
 
 /** A version of a file: written by a tool, restored by an undo, left by a command, or found by one. */
 export interface FileVersion extends StoredFileChange {
-  /** Of a command that left it. */
+  /** The command that left it. */
   command?: { since: Millis; origin?: { path: string; hash: string } }
-  /** Of a file that a command found changed since the version before; `before` and `after` are the same. */
+  /** A command found the file in this state, without a record of the change; `before` and `after` are the same. */
   found?: { changedAt: Millis }
-  /** Newest tool change before it, then its number among commands: the order of all versions. */
+  /** Order of all versions: id of the last tool change, then id of the command's change. */
   order: readonly [change: number, command: number]
 }
 
@@ -66,27 +66,27 @@ interface FileName {
 export async function versionsOfFile(rows: Reading, names: readonly FileName[], limit: number): Promise<FileVersion[]> {
   const found: FileVersion[] = []
   for (const name of names) {
-    found.push(...(await rows.all(toolChanges({ ...name, limit }))).map(ofTool))
-    found.push(...(await rows.all(changesByCommands({ ...name, limit }))).map(ofCommand))
+    found.push(...(await rows.all(toolChanges({ ...name, limit }))).map(fromToolRow))
+    found.push(...(await rows.all(changesByCommands({ ...name, limit }))).map(fromCommandRow))
   }
   return found.sort(compareVersions).slice(-limit)
 }
 
 /** Versions of all files that a command left. */
 export async function versionsOfCall(rows: Reading, runId: string, callId: string): Promise<FileVersion[]> {
-  return (await rows.all(changesOfCall({ runId, callId }))).map(ofCommand)
+  return (await rows.all(changesOfCall({ runId, callId }))).map(fromCommandRow)
 }
 
 /** Versions of any file that left this content, newest first. */
 export async function versionsWithContent(rows: Reading, hash: string, limit: number): Promise<FileVersion[]> {
   const found = [
-    ...(await rows.all(toolContents({ hash, limit }))).map(ofTool),
-    ...(await rows.all(commandContents({ hash, limit }))).map(ofCommand),
+    ...(await rows.all(toolContents({ hash, limit }))).map(fromToolRow),
+    ...(await rows.all(commandContents({ hash, limit }))).map(fromCommandRow),
   ]
   return found.sort(compareVersions).reverse().slice(0, limit)
 }
 
-/** Names of files of a folder that have versions, the last changed first. */
+/** Names of files of a folder that have versions, newest change first. */
 export async function namesInFolder(rows: Reading, folder: string, limit: number): Promise<FileName[]> {
   return (await rows.all(changedNames({ folder, limit }))).map(({ path }) => ({ folder, path }))
 }
@@ -95,30 +95,30 @@ export function compareVersions(a: FileVersion, b: FileVersion): number {
   return a.order[0] - b.order[0] || a.order[1] - b.order[1]
 }
 
-/** A command that may have changed a file unseen. */
+/** A command that may have changed a file without a record. */
 export interface UnseenCommand {
   runId: string
   at: Millis | null
 }
 
-/** Max ends of commands that are checked; of more, one may have changed the file. */
+/** Max ended commands that are checked; if there are more, one of these may have changed the file. */
 const maxCommands = 5000
 
 /**
- * A command of a folder, or of one above it, that changed a file between two times without a version, or may have: its
- * outcome is unknown, its survey failed, or it was made before versions were recorded; with `any`, whichever ran there.
+ * A command in one of these folders that ended between two times and may have changed the file without a version: its outcome is
+ * unknown, its survey failed, or versions were not recorded yet. With `any`: any command that ended there.
  */
 export async function commandBetween(
   rows: Reading,
   names: readonly FileName[],
   { since, until, any = false }: { since: Millis; until: Millis; any?: boolean },
 ): Promise<UnseenCommand | undefined> {
-  let left = maxCommands
+  let remaining = maxCommands
   for (const { folder, path } of names) {
-    const ends = await rows.all(commandEnds({ folder, since, until, limit: any ? 1 : left + 1 }))
-    left -= ends.length
-    const found = ends.find(({ payload_json }) => any || mayChange(payload_json, join(folder, path)))
-    const end = found ?? (left < 0 ? ends.at(-1) : undefined)
+    const ends = await rows.all(commandEnds({ folder, since, until, limit: any ? 1 : remaining + 1 }))
+    remaining -= ends.length
+    const found = ends.find(({ payload_json }) => any || mayHaveChanged(payload_json, join(folder, path)))
+    const end = found ?? (remaining < 0 ? ends.at(-1) : undefined)
     if (end) return { runId: end.run_id, at: end.at }
   }
   return undefined
@@ -131,7 +131,7 @@ export interface UnsurveyedCommand {
   until: Millis
 }
 
-/** Max newest commands of a folder that are read one by one; before them, one may have run at any time. */
+/** Max newest commands of a folder that are read; at any earlier time an older one may have run. */
 const maxUnsurveyed = 1000
 
 /** Commands of these folders that run now, were interrupted, or were not surveyed. */
@@ -147,7 +147,7 @@ export async function unsurveyedCommands(rows: Reading, folders: readonly string
   return found
 }
 
-function mayChange(payload: string, whole: string): boolean {
+function mayHaveChanged(payload: string, whole: string): boolean {
   const { touched, status } = JSON.parse(payload) as { touched?: Touched; status: string }
   if (!touched) return status === 'unknown'
   if ('unseen' in touched) return true
@@ -156,11 +156,11 @@ function mayChange(payload: string, whole: string): boolean {
   return more > 0 || [...created, ...changed, ...removed].some((path) => join(folder, path) === whole)
 }
 
-function ofTool(row: Selectable<Tables['file_changes']>): FileVersion {
+function fromToolRow(row: Selectable<Tables['file_changes']>): FileVersion {
   return { ...changeFrom(row), order: [row.id, 0] }
 }
 
-function ofCommand(row: Selectable<Tables['command_changes']>): FileVersion {
+function fromCommandRow(row: Selectable<Tables['command_changes']>): FileVersion {
   const { origin_path: path, origin_hash: hash, since } = row
   const version = { ...changeFrom({ ...row, mode: null, undone_at: null }), order: [row.follows, row.id] as const }
   if (row.found) return { ...version, found: { changedAt: since } }

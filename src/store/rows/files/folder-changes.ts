@@ -37,25 +37,25 @@ export async function changesInFolder(rows: Reading, folder: string, since: Mill
         })
     for (const row of await rows.all(touches({ ...span, since }))) {
       const run = { runId: row.run_id, rootRunId: row.root_run_id, at: row.at }
-      found.push(...touchesIn(row.payload_json).map((touch) => ({ ...run, ...touch })))
+      found.push(...changedFiles(row.payload_json).map((change) => ({ ...run, ...change })))
     }
   }
   return found.filter(({ path }) => path === undefined || isInside(path))
 }
 
-/** A call's end without file names could not be surveyed; one with names may have changed other files, too. */
-function touchesIn(payload: string): Pick<FolderChange, 'path' | 'by'>[] {
+/** Files that a call changed. An entry without a path: it may have changed any file, since a survey failed or left files out. */
+function changedFiles(payload: string): Pick<FolderChange, 'path' | 'by'>[] {
   const { touched } = JSON.parse(payload) as { touched?: Touched }
   if (!touched || 'unseen' in touched) return [{}]
   const { folder, created, changed, removed, more, passedOver = [], hidden } = touched
   return [
     ...[...created, ...changed, ...removed].map((path) => ({ path: join(folder, path) })),
     ...(more > 0 || passedOver.length > 0 ? [{}] : []),
-    ...(hidden ? touchesOf(folder, hidden) : []),
+    ...(hidden ? hiddenFiles(folder, hidden) : []),
   ]
 }
 
-function touchesOf(folder: string, { by, paths, more }: HiddenChanges): Pick<FolderChange, 'path' | 'by'>[] {
+function hiddenFiles(folder: string, { by, paths, more }: HiddenChanges): Pick<FolderChange, 'path' | 'by'>[] {
   return [...paths.map((path) => ({ path: join(folder, path), by })), ...(more > 0 ? [{ by }] : [])]
 }
 

@@ -13,7 +13,7 @@ interface SurveyBefore {
   at: Millis
 }
 
-/** A file as a survey found it, which nobody had recorded; its hash is null if it was gone. */
+/** An unrecorded state of a file that a survey found; the hash is null if the file was gone. */
 interface FoundHash {
   path: string
   hash: string | null
@@ -23,7 +23,7 @@ interface FoundHash {
 
 /**
  * Records the files that a survey found in another state than the last one recorded. `isComplete`: at that time every other file was
- * as its last record says, or older than all records of the folder.
+ * as in its last record, or older than all records of the folder.
  */
 export async function recordFoundFiles(
   tx: Tx,
@@ -35,24 +35,24 @@ export async function recordFoundFiles(
     const since = changedAt === null ? at : Math.min(at, Math.ceil(changedAt))
     await recordCommandChange(tx, { ...row, path, before: hash, after: hash, since })
   }
-  if (isComplete) await recordCommandChange(tx, { ...row, path: theFolder, before: null, after: null })
+  if (isComplete) await recordCommandChange(tx, { ...row, path: completeSurveyPath, before: null, after: null })
 }
 
-/** Path of the row that says that a survey was complete. */
-const theFolder = ''
+/** Path of a row that records a complete survey. */
+const completeSurveyPath = ''
 
 /** When the last complete survey of a folder was made before a time; undefined if there was none. */
 export async function lastCompleteSurvey(rows: Reading, folder: string, before: Millis): Promise<Millis | undefined> {
   return (await rows.first(completeSurvey({ folder, before })))?.at
 }
 
-/** What is recorded of a folder's files. */
+/** Last records of a folder's files. */
 interface FolderRecords {
   /** Hash of each file's last record, null if it was gone then. */
   hashes: Map<string, string | null>
   /** Whether there are more files than these. */
   isCut: boolean
-  /** Older files have no line of a recorded content. */
+  /** Start of the records: an unrecorded file that is older has no line of a recorded content. */
   since: Millis
 }
 
@@ -66,7 +66,7 @@ export async function recordsOfFolder(rows: Reading, folder: string): Promise<Fo
   const ids = new Map(byTools.map(({ path, id }) => [path, id]))
   let since = Number.POSITIVE_INFINITY
   for (const { path, after_hash, follows, at } of byCommands) {
-    if (path === theFolder) since = at
+    if (path === completeSurveyPath) since = at
     else if ((ids.get(path) ?? 0) <= follows) hashes.set(path, after_hash)
   }
   if (since === Number.POSITIVE_INFINITY && hashes.size > 0)
@@ -79,7 +79,7 @@ const completeSurvey = statement((db, arg: { folder: string; before: Millis }) =
     .selectFrom('command_changes')
     .select('at')
     .where('folder', '=', arg.folder)
-    .where('path', '=', theFolder)
+    .where('path', '=', completeSurveyPath)
     .where('at', '<', arg.before)
     .orderBy('id', 'desc')
     .limit(1),

@@ -1,0 +1,281 @@
+import { join } from 'node:path'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import { compareVersions, type FileVersion, namesInFolder } from '../../store/rows/files/file-versions.ts'
+import { decodeText } from '../../tools/files/text-kind.ts'
+import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
+import { namesInFolders } from '../files/file-author.ts'
+import { hasEntry, hashNow } from '../files/file-now.ts'
+import { linesOfBoth } from '../files/line-map.ts'
+import { linesIn } from '../files/match-lines.ts'
+import {
+  ambiguousCopy,
+  findHolders,
+  isEarlier,
+  maxSimilarVersions,
+  replacedOwnVersions,
+  traceHolders,
+  traceInVersion,
+  wasReplacedUnrecorded,
+} from './content-holders.ts'
+import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
+import { type LineAuthor, type MovedFile, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
+
+/** Shorter texts may be equal by chance. */
+const minLines = 2
+const minLetters = 40
+/** Share of lines that a file which was moved and changed has in common with the original. */
+const minShare = 2 / 3
+/** Min lines in common with a file that still exists: fewer may be a header that many files have. */
+const minCopied = 8
+/** Max files of a folder that are considered. */
+const maxNames = 400
+/** Max existing files whose versions are compared. */
+const maxPresentFiles = 40
+
+/** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
+interface ManualOrigins {
+  traced: TracedLine[]
+  hasExactMatch: boolean
+  /** For each line of the content, whether it has at most three characters, such as "}". */
+  isTrivial: boolean[]
+}
+
+/**
+ * Authors of the lines of a file that the user or another program moved or copied, found by its content: other files had the same, or
+ * much of it. Undefined if there is no such file. `unmatched`: author of lines that no other file had.
+ */
+export async function manualOrigins(
+  tracer: Tracer,
+  file: MovedFile,
+  hash: string,
+  lines: readonly number[],
+  unmatched: LineAuthor,
+): Promise<ManualOrigins | undefined> {
+  const bytes = await tracer.contents.get(hash)
+  const text = bytes && decodeText(bytes)
+  if (!bytes || text === undefined) return undefined
+  const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
+  const isShort = significantLines(text).size < minLines || text.length < minLetters
+  const { holders, isCurrent } = await findHolders(tracer, file, hash)
+  if (holders.length > 0 && !isShort) {
+    const { all, isCut } = await traceHolders(tracer, file, holders, lines)
+    const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
+    const isDoubtful = mayBeCommand || (!isCurrent && (await mayBeRestored(tracer, file, holders)))
+    const written: TracedLine = { author: unmatched, transfers: [] }
+    const traced = lines.map((line, at) => {
+      const doubts = isDoubtful && !file.kept?.has(line) ? [written] : []
+      const found = all.flatMap((each) => each[at] ?? [])
+      return withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
+    })
+    return { traced, hasExactMatch: true, isTrivial }
+  }
+  const all: (LineMatch | undefined)[][] = []
+  const similar = [
+    ...(await versionsWithShortContent(tracer, holders, text)),
+    ...(await similarVersions(tracer, file, text)),
+  ]
+  for (const { version, shared, isWeak, isReplaced } of similar) {
+    const isMoved = await areGone(tracer, [version])
+    const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
+    // A file that existed before may have been edited instead.
+    const isDoubtful = isWeak || isReplaced || isUnlikely || file.since !== undefined
+    const content = await tracer.contents.get(version.after ?? '', version)
+    const both = content && linesOfBoth(content, bytes)
+    const origins = both ? possibleOrigins(both.oldLines, both.newLines) : []
+    const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
+    const traced = await traceInVersion(tracer, file, version, before)
+    const byLine = new Map(before.map((line, at) => [line, traced[at]]))
+    all.push(
+      lines.map((line) => {
+        const from = origins[line] ?? []
+        const tracedOrigins = from.flatMap((each) => (each === anyEqualLine ? anyLine : (byLine.get(each) ?? [])))
+        return tracedOrigins.length === 0
+          ? undefined
+          : { origins: tracedOrigins, isSure: !isDoubtful && !from.includes(newLine) }
+      }),
+    )
+  }
+  if (all.length === 0) return undefined
+  const traced = lines.map((_, at) => {
+    const matches = all.flatMap((each) => each[at] ?? [])
+    // Unless the line must come from one of these files, it may have been written here.
+    const written = matches.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, transfers: [] }]
+    const found = matches.flatMap(({ origins }) => origins)
+    return withUnknownActor(mergeTracedLines([...written, ...found], { since: null, why: ambiguousLine }), unmatched)
+  })
+  return { traced, hasExactMatch: false, isTrivial }
+}
+
+/** Possible origins of a line in another file. */
+interface LineMatch {
+  origins: TracedLine[]
+  /** The line must come from there: the content does, and has the line at the same position. */
+  isSure: boolean
+}
+
+/** Whether a content may have been restored instead of copied: this file had it before, or none of these versions still existed. */
+async function mayBeRestored(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
+  const [any] = holders
+  const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
+  if (file.versions.some((each) => had(each) && isEarlier(each, file))) return true
+  for (const version of holders) {
+    const versions = await tracer.versions.of(join(version.folder, version.path))
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    if (!own || !(await wasReplacedEarlier(own, versions, file, tracer.protect))) return false
+  }
+  return true
+}
+
+/**
+ * Whether a version's file was recorded with another content before the moved file appeared, and has unrecorded changes since, or the
+ * moved file had another content even later: it is unknown whether the content was copied before that, or restored afterwards.
+ */
+async function wasReplacedEarlier(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  file: MovedFile,
+  protect: ProtectedPlaces,
+): Promise<boolean> {
+  const isOther = ({ after }: FileVersion) => after !== null && after !== version.after
+  const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, file))
+  const replaced = later.find(isOther)
+  if (!replaced) return false
+  return replaced.at < (file.since ?? 0) || (await contentIfRecorded(version, versions, protect)) === undefined
+}
+
+/** Drops "by hand" where it is unknown who changed the file: a command may have moved or copied the line. */
+function withUnknownActor({ author, transfers: [first, ...rest] }: TracedLine, unmatched: LineAuthor): TracedLine {
+  if (!first || unmatched.by !== 'unknown') return { author, transfers: first ? [first, ...rest] : [] }
+  const how = first.how === 'moved by hand' ? 'moved' : 'copied'
+  return { author, transfers: [{ ...first, how }, ...rest] }
+}
+
+/** Whether the files of these versions no longer exist, and no command is recorded that moved or removed them. */
+async function areGone(tracer: Tracer, versions: readonly FileVersion[]): Promise<boolean> {
+  for (const { folder, path } of versions) {
+    if (await hasEntry({ folder, path, protect: tracer.protect })) return false
+    const last = (await tracer.versions.of(join(folder, path))).at(-1)
+    if (last?.after === null && !last.found) return false
+  }
+  return true
+}
+
+/** Merges a line of several files with the same content; unknown if not all of them were read. */
+function mergeOrUnknown(all: readonly TracedLine[], isCut: boolean): TracedLine {
+  const why = ambiguousCopy
+  const doubt: TracedLine = { author: { by: 'unknown', since: null, why, runIds: [] }, transfers: [] }
+  return mergeTracedLines(isCut ? [...all, doubt] : all, { since: null, why })
+}
+
+/** A version that has lines of a text; a weak one has too few to be the likely origin. */
+interface SimilarVersion {
+  version: FileVersion
+  /** Number of significant lines in both. */
+  shared: number
+  isWeak: boolean
+  /** Its file had another content when the text was written, as far as records tell. */
+  isReplaced: boolean
+}
+
+const ambiguousLine = 'the file came there by hand, and another one had this line'
+const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: ambiguousLine, runIds: [] }, transfers: [] }
+
+/**
+ * Versions with lines of this text: of all files that no longer exist, and of those changed last. A file that still is as recorded
+ * was not moved; a few lines copied from it count as written by the user or program that copied them.
+ */
+async function similarVersions(tracer: Tracer, file: MovedFile, text: string): Promise<SimilarVersion[]> {
+  const { rows, protect } = tracer
+  const lines = significantLines(text)
+  const own = new Set(replacedOwnVersions(file))
+  const similar = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
+  const found = similar.filter(({ version }) => own.has(version))
+  let left = maxPresentFiles
+  for (const { folder } of namesInFolders(file.path))
+    for (const name of await namesInFolder(rows, folder, maxNames)) {
+      const whole = join(folder, name.path)
+      if (whole === file.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
+      found.push(...(await similarVersionsOf(tracer, file, await tracer.versions.of(whole), lines)))
+    }
+  return found
+}
+
+/**
+ * Versions of one file that a text may come from, even if the file was removed or rewritten since; else weak ones whose file the
+ * user or another program may have moved.
+ */
+async function similarVersionsOf(
+  { contents, protect, surveys }: Tracer,
+  file: MovedFile,
+  versions: readonly FileVersion[],
+  lines: ReadonlySet<string>,
+): Promise<SimilarVersion[]> {
+  const earlier = versions.filter((each) => isEarlier(each, file))
+  const mayHaveMovedAway = async (version: FileVersion) =>
+    version === earlier.at(-1)
+      ? !(await isStillThere(version, versions, protect))
+      : wasReplacedUnrecorded(versions, versions.indexOf(version))
+  const similar: SimilarVersion[] = []
+  for (const version of earlier.slice(-maxSimilarVersions).reverse()) {
+    const bytes = version.after ? await contents.get(version.after, version) : undefined
+    const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
+    const shared = [...oldLines].filter((line) => lines.has(line))
+    const isShort = shared.length < minLines || shared.join('').length < minLetters
+    const isWeak = isShort || shared.length < minShare * Math.max(oldLines.size, lines.size)
+    if (shared.length === 0 || (isWeak && !(await mayHaveMovedAway(version)))) continue
+    const presence = await surveys.presenceOf(version, file)
+    if (presence === 'gone') continue
+    const isReplaced = presence ? presence === 'replaced' : await wasReplacedEarlier(version, versions, file, protect)
+    similar.push({ version, shared: shared.length, isWeak, isReplaced })
+  }
+  const strong = similar.filter(({ isWeak }) => !isWeak)
+  return strong.length > 0 ? strong : similar
+}
+
+/**
+ * Versions with the same short content, perhaps by chance. A file that still exists was not moved; it may have been copied if the
+ * content has a significant line.
+ */
+async function versionsWithShortContent(
+  tracer: Tracer,
+  holders: readonly FileVersion[],
+  text: string,
+): Promise<SimilarVersion[]> {
+  const found: SimilarVersion[] = []
+  for (const version of holders) {
+    const versions = await tracer.versions.of(join(version.folder, version.path))
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    const isLikely = significantLines(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.protect))
+    if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
+  }
+  return found
+}
+
+/** Whether a file existed ever since a version, as far as records and the disk tell. */
+async function isStillThere(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  protect: ProtectedPlaces,
+): Promise<boolean> {
+  return typeof (await contentIfRecorded(version, versions, protect)) === 'string'
+}
+
+/** Current hash of a file if every change since a version was recorded, null if it was removed; else undefined. */
+async function contentIfRecorded(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  protect: ProtectedPlaces,
+): Promise<string | null | undefined> {
+  let hash = version.after
+  for (const { before, after } of versions.slice(versions.indexOf(version) + 1)) {
+    if (before !== hash) return undefined
+    hash = after
+  }
+  const now = await hashNow({ folder: version.folder, path: version.path, protect })
+  return now === hash ? hash : undefined
+}
+
+/** Lines of more than three characters. */
+function significantLines(text: string): Set<string> {
+  return new Set(linesIn(text).filter(isSignificantLine))
+}
