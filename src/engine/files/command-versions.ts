@@ -39,8 +39,8 @@ export async function prepareVersions(
     outcome: { ...outcome, touched: { ...touched, unrecorded: seen.left } },
     async record(tx) {
       for (const content of contents) await storeContent(tx, content)
-      await recordFoundFiles(tx, { ...call, folder: seen.folder, at: call.since }, before)
-      for (const change of changes) await recordCommandChange(tx, change)
+      recordFoundFiles(tx, { ...call, folder: seen.folder, at: call.since }, before)
+      for (const change of changes) recordCommandChange(tx, change)
     },
   }
 }

@@ -37,8 +37,8 @@ export interface FileVersion extends StoredFileChange {
   order: readonly [change: number, command: number]
 }
 
-export async function recordCommandChange(tx: Tx, change: CommandChange): Promise<void> {
-  await tx.run(
+export function recordCommandChange(tx: Tx, change: CommandChange): void {
+  tx.send(
     insertCommandChange({
       run_id: change.runId,
       call_id: change.callId,

@@ -25,17 +25,17 @@ interface FoundHash {
  * Records the files that a survey found in another state than the last one recorded. `isComplete`: at that time every other file was
  * as in its last record, or older than all records of the folder.
  */
-export async function recordFoundFiles(
+export function recordFoundFiles(
   tx: Tx,
   { at, ...call }: SurveyBefore,
   { found, isComplete }: { found: readonly FoundHash[]; isComplete: boolean },
-): Promise<void> {
+): void {
   const row = { ...call, since: at, at, lineMap: null, isFound: true }
   for (const { path, hash, changedAt } of found) {
     const since = changedAt === null ? at : Math.min(at, Math.ceil(changedAt))
-    await recordCommandChange(tx, { ...row, path, before: hash, after: hash, since })
+    recordCommandChange(tx, { ...row, path, before: hash, after: hash, since })
   }
-  if (isComplete) await recordCommandChange(tx, { ...row, path: completeSurveyPath, before: null, after: null })
+  if (isComplete) recordCommandChange(tx, { ...row, path: completeSurveyPath, before: null, after: null })
 }
 
 /** Path of a row that records a complete survey. */
