@@ -6,7 +6,7 @@ import { type CommandChange, recordCommandChange } from '../../store/rows/files/
 import { recordFoundFiles } from '../../store/rows/files/found-files.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
-import { findUnrecorded, type UnrecordedFiles } from './found-files.ts'
+import { findUnrecorded, type UnrecordedFile } from './found-files.ts'
 import { mapReordered, writeLineMap } from './line-map.ts'
 import { packContent } from './pack-content.ts'
 
@@ -66,7 +66,7 @@ function changeOf(
 /** Each content once. It must be stored now: the next change of the file may destroy it. */
 async function contentsToStore(
   versions: readonly CommandVersion[],
-  { found }: UnrecordedFiles,
+  found: readonly UnrecordedFile[],
 ): Promise<StoredContent[]> {
   const all = new Map<string, ReadContent>()
   for (const { content } of found) if (content?.bytes) all.set(content.sha256, content)

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../store/rows/files/file-versions.ts'
-import { hasEntry } from '../files/file-now.ts'
 import {
   isBefore,
   type LineAuthor,
@@ -19,21 +18,12 @@ const maxHoldersRead = 40
 
 /**
  * Versions of other files that left this content, all of them: each may be the work of another run. Of the file itself those that the
- * user or another program may have moved away and back. `isCurrent`: only those that still existed, as far as surveys tell.
+ * user or another program may have moved away and back.
  */
-export async function findHolders(
-  { rows, surveys }: Tracer,
-  file: MovedFile,
-  hash: string,
-): Promise<{ holders: FileVersion[]; isCurrent: boolean }> {
+export async function findHolders({ rows }: Tracer, file: MovedFile, hash: string): Promise<FileVersion[]> {
   const found = await versionsWithContent(rows, hash, maxHoldersRead)
   const others = found.filter((each) => join(each.folder, each.path) !== file.path && isEarlier(each, file))
-  const all = [...others, ...replacedOwnVersions(file).filter(({ after }) => after === hash)]
-  const presences: (string | undefined)[] = []
-  for (const version of all) presences.push(await surveys.presenceOf(version, file))
-  // None still had the content: it was restored from elsewhere.
-  if (!presences.includes('present')) return { holders: all, isCurrent: false }
-  return { holders: all.filter((_, at) => (presences[at] ?? 'present') === 'present'), isCurrent: true }
+  return [...others, ...replacedOwnVersions(file).filter(({ after }) => after === hash)]
 }
 
 /** Earlier versions of the file itself whose content may have been moved away and back. */
@@ -84,7 +74,7 @@ export async function traceAmbiguousCopy(
   { version, author }: { version: FileVersion; author: LineAuthor },
   lines: readonly number[],
 ): Promise<TracedLine[] | undefined> {
-  const { holders } = await findHolders(tracer, { ...file, before: version }, version.after ?? '')
+  const holders = await findHolders(tracer, { ...file, before: version }, version.after ?? '')
   const { all, isCut } = await traceHolders(tracer, { ...file, before: version }, holders, lines, version)
   if (all.length === 0 || isCut) return undefined
   return lines.map((_, at) => {
@@ -113,8 +103,7 @@ async function versionsThatFound(
     const versions = await tracer.versions.of(whole)
     for (const [at, version] of versions.entries()) {
       const isRecorded = version.found !== undefined || (at > 0 && versions[at - 1]?.after === version.before)
-      if (version.before !== any?.after || isRecorded || !isEarlier(version, file)) continue
-      if (!(await tracer.surveys.hasSurveyBetween(version, file))) found.push(version)
+      if (version.before === any?.after && !isRecorded && isEarlier(version, file)) found.push(version)
     }
   }
   return found
@@ -123,7 +112,7 @@ async function versionsThatFound(
 /** Traces lines in the content that a version of another file left, or found. `version`: of the command that copied them, if any. */
 export async function traceInVersion(
   tracer: Tracer,
-  { transferCount, before }: TracedFile,
+  { transferCount }: TracedFile,
   from: FileVersion,
   lines: readonly number[],
   { version, side = 'after' }: { version?: FileVersion | undefined; side?: 'before' | 'after' } = {},
@@ -133,7 +122,7 @@ export async function traceInVersion(
   const all = await tracer.versions.of(whole)
   const last = all.at(-1)
   const isRemoved = last?.after === null && !last.found
-  const isThere = isRemoved || (await hasEntry({ folder, path, protect: tracer.protect }))
+  const isThere = isRemoved || (await tracer.disk.has(from))
   const how: LineTransfer['how'] = version ? 'copied' : isThere ? 'copied by hand' : 'moved by hand'
   const versions = all.filter((each) => compareVersions(each, from) < (side === 'after' ? 1 : 0))
   const end = { hash: from[side], at: side === 'after' ? at : (command?.since ?? at) }
@@ -143,7 +132,7 @@ export async function traceInVersion(
     all,
     transferCount: transferCount + 1,
     end,
-    ...(before && { before }),
+    before: from,
   }
   return (await tracer.traceFrom({ how, path: whole, ...(version && { version }) }, source, lines)).map(
     markAmbiguousCopy,

@@ -6,8 +6,8 @@ import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
-import { CompleteSurveys } from './complete-surveys.ts'
 import { traceAmbiguousCopy } from './content-holders.ts'
+import { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import { KnownVersions } from './known-versions.ts'
 import { manualOrigins } from './manual-origins.ts'
@@ -38,10 +38,11 @@ export class LineTracer implements Tracer {
   readonly rows: Reading
   readonly contents: FileContents
   readonly versions: KnownVersions
-  readonly surveys: CompleteSurveys
-  readonly protect: ProtectedPlaces
+  readonly disk: DiskState
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #authors: VersionAuthors
+  /** Lines that were traced in other files, by file and version: many ways lead to the same ones. */
+  readonly #traced = new Map<string, Map<number, TracedLine>>()
   /** Contents made of several files that were followed so far. */
   #merges = 0
 
@@ -49,8 +50,7 @@ export class LineTracer implements Tracer {
     this.rows = rows
     this.contents = contents
     this.versions = new KnownVersions(rows)
-    this.surveys = new CompleteSurveys(rows, this.versions, protect)
-    this.protect = protect
+    this.disk = new DiskState(protect)
     this.#authors = new VersionAuthors(rows, protect)
   }
 
@@ -66,8 +66,11 @@ export class LineTracer implements Tracer {
     file: TracedFile,
     lines: readonly number[],
   ): Promise<TracedLine[]> {
-    const node = await chainOf(file.versions, this, file.end)
-    const traced = await this.#walk(file, node, lines)
+    const { path, versions, end, before } = file
+    const key = JSON.stringify([path, versions.at(-1)?.order, end, before?.order])
+    const traced = await this.#traceOnce(key, lines, async (open) =>
+      this.#walk(file, await chainOf(versions, this, end), open),
+    )
     return traced.map(({ author, transfers }, at) => ({
       author,
       transfers: [{ ...transfer, line: (lines[at] ?? 0) + 1 }, ...transfers],
@@ -98,6 +101,12 @@ export class LineTracer implements Tracer {
     let current = file
     for (let node = last; node && !open.isEmpty; node = node.parent) {
       if (node.foundBy) current = { ...current, before: node.foundBy, ...node.foundBy.found }
+      if (node.foundBy && node !== last) {
+        const rest = open.lines()
+        const traced = await this.#traceFound(current, node, node.foundBy, rest)
+        for (const [at, { slot }] of rest.entries()) open.resolveLine(slot, traced[at] as TracedLine)
+        break
+      }
       const openLines = this.#mayComeFromOtherFile(node) ? open.lines() : []
       const inOtherFiles =
         openLines.length === 0 ? undefined : await this.#originsInOtherFiles(current, node, openLines)
@@ -115,6 +124,31 @@ export class LineTracer implements Tracer {
         current = { path, versions, transferCount, ...(all && { all }), before: node.via.version }
     }
     return open.result().map((each) => each ?? { author: { by: 'before' }, transfers: [] })
+  }
+
+  /** Traces lines of a version that a command found, each once: every later version leads to it. */
+  async #traceFound(
+    file: TracedFile,
+    node: VersionNode,
+    { order }: FileVersion,
+    lines: readonly { line: number }[],
+  ): Promise<TracedLine[]> {
+    const key = JSON.stringify([file.path, order, file.hasOtherNames])
+    const numbers = lines.map(({ line }) => line)
+    return this.#traceOnce(key, numbers, (open) => this.#walk(file, node, open))
+  }
+
+  async #traceOnce(
+    key: string,
+    lines: readonly number[],
+    trace: (open: readonly number[]) => Promise<TracedLine[]>,
+  ): Promise<TracedLine[]> {
+    const known = this.#traced.get(key) ?? new Map<number, TracedLine>()
+    this.#traced.set(key, known)
+    const open = [...new Set(lines)].filter((line) => !known.has(line))
+    const traced = open.length > 0 ? await trace(open) : []
+    for (const [at, line] of open.entries()) known.set(line, traced[at] as TracedLine)
+    return lines.map((line) => known.get(line) as TracedLine)
   }
 
   /** Follows lines to the version before; new lines get the author of this one. */

@@ -1,10 +1,8 @@
 import { join } from 'node:path'
-import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import { compareVersions, type FileVersion, namesInFolder } from '../../store/rows/files/file-versions.ts'
+import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
-import { hasEntry, hashNow } from '../files/file-now.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
 import {
@@ -17,6 +15,7 @@ import {
   traceInVersion,
   wasReplacedUnrecorded,
 } from './content-holders.ts'
+import type { DiskState } from './disk-state.ts'
 import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
 import { type LineAuthor, type MovedFile, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
 
@@ -27,8 +26,6 @@ const minLetters = 40
 const minShare = 2 / 3
 /** Min lines in common with a file that still exists: fewer may be a header that many files have. */
 const minCopied = 8
-/** Max files of a folder that are considered. */
-const maxNames = 400
 /** Max existing files whose versions are compared. */
 const maxPresentFiles = 40
 
@@ -56,11 +53,11 @@ export async function manualOrigins(
   if (!bytes || text === undefined) return undefined
   const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
   const isShort = significantLines(text).size < minLines || text.length < minLetters
-  const { holders, isCurrent } = await findHolders(tracer, file, hash)
+  const holders = await findHolders(tracer, file, hash)
   if (holders.length > 0 && !isShort) {
     const { all, isCut } = await traceHolders(tracer, file, holders, lines)
     const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-    const isDoubtful = mayBeCommand || (!isCurrent && (await mayBeRestored(tracer, file, holders)))
+    const isDoubtful = mayBeCommand || (await mayBeRestored(tracer, file, holders))
     const written: TracedLine = { author: unmatched, transfers: [] }
     const traced = lines.map((line, at) => {
       const doubts = isDoubtful && !file.kept?.has(line) ? [written] : []
@@ -121,7 +118,7 @@ async function mayBeRestored(tracer: Tracer, file: MovedFile, holders: readonly 
   for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (!own || !(await wasReplacedEarlier(own, versions, file, tracer.protect))) return false
+    if (!own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))) return false
   }
   return true
 }
@@ -134,13 +131,13 @@ async function wasReplacedEarlier(
   version: FileVersion,
   versions: readonly FileVersion[],
   file: MovedFile,
-  protect: ProtectedPlaces,
+  disk: DiskState,
 ): Promise<boolean> {
   const isOther = ({ after }: FileVersion) => after !== null && after !== version.after
   const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, file))
   const replaced = later.find(isOther)
   if (!replaced) return false
-  return replaced.at < (file.since ?? 0) || (await contentIfRecorded(version, versions, protect)) === undefined
+  return replaced.at < (file.since ?? 0) || (await contentIfRecorded(version, versions, disk)) === undefined
 }
 
 /** Drops "by hand" where it is unknown who changed the file: a command may have moved or copied the line. */
@@ -153,7 +150,7 @@ function withUnknownActor({ author, transfers: [first, ...rest] }: TracedLine, u
 /** Whether the files of these versions no longer exist, and no command is recorded that moved or removed them. */
 async function areGone(tracer: Tracer, versions: readonly FileVersion[]): Promise<boolean> {
   for (const { folder, path } of versions) {
-    if (await hasEntry({ folder, path, protect: tracer.protect })) return false
+    if (await tracer.disk.has({ folder, path })) return false
     const last = (await tracer.versions.of(join(folder, path))).at(-1)
     if (last?.after === null && !last.found) return false
   }
@@ -185,16 +182,15 @@ const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: ambiguo
  * was not moved; a few lines copied from it count as written by the user or program that copied them.
  */
 async function similarVersions(tracer: Tracer, file: MovedFile, text: string): Promise<SimilarVersion[]> {
-  const { rows, protect } = tracer
   const lines = significantLines(text)
   const own = new Set(replacedOwnVersions(file))
   const similar = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
   const found = similar.filter(({ version }) => own.has(version))
   let left = maxPresentFiles
   for (const { folder } of namesInFolders(file.path))
-    for (const name of await namesInFolder(rows, folder, maxNames)) {
+    for (const name of await tracer.versions.namesIn(folder)) {
       const whole = join(folder, name.path)
-      if (whole === file.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
+      if (whole === file.path || ((await tracer.disk.has(name)) && left-- <= 0)) continue
       found.push(...(await similarVersionsOf(tracer, file, await tracer.versions.of(whole), lines)))
     }
   return found
@@ -205,7 +201,7 @@ async function similarVersions(tracer: Tracer, file: MovedFile, text: string): P
  * user or another program may have moved.
  */
 async function similarVersionsOf(
-  { contents, protect, surveys }: Tracer,
+  { contents, disk }: Tracer,
   file: MovedFile,
   versions: readonly FileVersion[],
   lines: ReadonlySet<string>,
@@ -213,7 +209,7 @@ async function similarVersionsOf(
   const earlier = versions.filter((each) => isEarlier(each, file))
   const mayHaveMovedAway = async (version: FileVersion) =>
     version === earlier.at(-1)
-      ? !(await isStillThere(version, versions, protect))
+      ? !(await isStillThere(version, versions, disk))
       : wasReplacedUnrecorded(versions, versions.indexOf(version))
   const similar: SimilarVersion[] = []
   for (const version of earlier.slice(-maxSimilarVersions).reverse()) {
@@ -223,9 +219,7 @@ async function similarVersionsOf(
     const isShort = shared.length < minLines || shared.join('').length < minLetters
     const isWeak = isShort || shared.length < minShare * Math.max(oldLines.size, lines.size)
     if (shared.length === 0 || (isWeak && !(await mayHaveMovedAway(version)))) continue
-    const presence = await surveys.presenceOf(version, file)
-    if (presence === 'gone') continue
-    const isReplaced = presence ? presence === 'replaced' : await wasReplacedEarlier(version, versions, file, protect)
+    const isReplaced = await wasReplacedEarlier(version, versions, file, disk)
     similar.push({ version, shared: shared.length, isWeak, isReplaced })
   }
   const strong = similar.filter(({ isWeak }) => !isWeak)
@@ -245,33 +239,29 @@ async function versionsWithShortContent(
   for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    const isLikely = significantLines(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.protect))
+    const isLikely = significantLines(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.disk))
     if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
   }
   return found
 }
 
 /** Whether a file existed ever since a version, as far as records and the disk tell. */
-async function isStillThere(
-  version: FileVersion,
-  versions: readonly FileVersion[],
-  protect: ProtectedPlaces,
-): Promise<boolean> {
-  return typeof (await contentIfRecorded(version, versions, protect)) === 'string'
+async function isStillThere(version: FileVersion, versions: readonly FileVersion[], disk: DiskState): Promise<boolean> {
+  return typeof (await contentIfRecorded(version, versions, disk)) === 'string'
 }
 
 /** Current hash of a file if every change since a version was recorded, null if it was removed; else undefined. */
 async function contentIfRecorded(
   version: FileVersion,
   versions: readonly FileVersion[],
-  protect: ProtectedPlaces,
+  disk: DiskState,
 ): Promise<string | null | undefined> {
   let hash = version.after
   for (const { before, after } of versions.slice(versions.indexOf(version) + 1)) {
     if (before !== hash) return undefined
     hash = after
   }
-  const now = await hashNow({ folder: version.folder, path: version.path, protect })
+  const now = await disk.hashOf(version)
   return now === hash ? hash : undefined
 }
 

@@ -1,8 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
-import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
-import type { CompleteSurveys } from './complete-surveys.ts'
+import type { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import type { KnownVersions } from './known-versions.ts'
 
@@ -64,8 +63,7 @@ export interface Tracer {
   readonly rows: Reading
   readonly contents: FileContents
   readonly versions: KnownVersions
-  readonly surveys: CompleteSurveys
-  readonly protect: ProtectedPlaces
+  readonly disk: DiskState
   /** Follows lines, counted from 0, in the file that they were moved or copied from. */
   traceFrom(transfer: Omit<LineTransfer, 'line'>, file: TracedFile, lines: readonly number[]): Promise<TracedLine[]>
 }

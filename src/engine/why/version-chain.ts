@@ -69,7 +69,8 @@ export async function chainOf(
       continue
     }
     if (version.runId === null) {
-      node = (node && versionBeforeUndo(node, after)) ?? (await nodeWith(after, at))
+      const undone: VersionNode | undefined = node && versionBeforeUndo(node, after)
+      node = undone ? { ...undone, at } : await nodeWith(after, at)
       last = undefined
       continue
     }

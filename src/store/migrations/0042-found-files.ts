@@ -1,8 +1,7 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Files that a command found in another state than the last one recorded: what was changed by hand in between. A row with an empty
- * path is the folder itself: every file whose content was not recorded yet has a row of that survey.
+ * Files that a command found in another state than the last one recorded: what was changed by hand in between.
  */
 export const foundFiles: Migration = {
   id: 42,

@@ -57,7 +57,7 @@ export function recordCommandChange(tx: Tx, change: CommandChange): void {
 }
 
 /** A name that sessions know a file by: relative to their folder. */
-interface FileName {
+export interface FileName {
   folder: string
   path: string
 }
@@ -227,7 +227,7 @@ const changedNames = statement((db, arg: { folder: string; limit: number }) =>
     sql`SELECT path FROM (
           SELECT path, max(at) AS at FROM file_changes WHERE folder = ${arg.folder} GROUP BY path
           UNION ALL
-          SELECT path, max(at) AS at FROM command_changes WHERE folder = ${arg.folder} AND path <> '' GROUP BY path
+          SELECT path, max(at) AS at FROM command_changes WHERE folder = ${arg.folder} AND found = 0 GROUP BY path
         ) AS changed GROUP BY path ORDER BY max(at) DESC LIMIT ${arg.limit}`,
   ),
 )
