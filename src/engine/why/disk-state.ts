@@ -1,12 +1,12 @@
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import type { FileName } from '../../store/rows/files/file-versions.ts'
-import { hasEntry, hashNow } from '../files/file-now.ts'
+import { type FileNow, fileNow, hasEntry } from '../files/file-now.ts'
 
 /** Files on the disk, each looked at once per answer: many lines and versions lead to the same ones. */
 export class DiskState {
   readonly #protect: ProtectedPlaces
   readonly #entries = new Map<string, boolean>()
-  readonly #hashes = new Map<string, string | null | undefined>()
+  readonly #files = new Map<string, FileNow | undefined>()
 
   constructor(protect: ProtectedPlaces) {
     this.#protect = protect
@@ -20,10 +20,11 @@ export class DiskState {
     return known
   }
 
-  /** Hash of a file; null if it does not exist, undefined if it cannot be read. */
-  async hashOf({ folder, path }: FileName): Promise<string | null | undefined> {
+  /** Undefined if it cannot be read. */
+  async read({ folder, path }: FileName): Promise<FileNow | undefined> {
     const key = `${folder}\0${path}`
-    if (!this.#hashes.has(key)) this.#hashes.set(key, await hashNow({ folder, path, protect: this.#protect }))
-    return this.#hashes.get(key)
+    if (!this.#files.has(key))
+      this.#files.set(key, await fileNow({ folder, path, protect: this.#protect }).catch(() => undefined))
+    return this.#files.get(key)
   }
 }

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
+import { hashIn } from '../files/file-now.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
 import {
@@ -19,6 +21,8 @@ import type { DiskState } from './disk-state.ts'
 import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
 import { type LineAuthor, type MovedFile, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
 
+/** Clocks of file systems are coarser than ours. */
+const slackMs = 10
 /** Shorter texts may be equal by chance. */
 const minLines = 2
 const minLetters = 40
@@ -133,11 +137,33 @@ async function wasReplacedEarlier(
   file: MovedFile,
   disk: DiskState,
 ): Promise<boolean> {
+  const replacedAt = await replacementTime(version, versions, file, disk)
+  if (replacedAt !== undefined && replacedAt < (file.changedAt ?? 0)) return true
   const isOther = ({ after }: FileVersion) => after !== null && after !== version.after
   const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, file))
   const replaced = later.find(isOther)
   if (!replaced) return false
   return replaced.at < (file.since ?? 0) || (await contentIfRecorded(version, versions, disk)) === undefined
+}
+
+/**
+ * When a version's file was changed, as far as records and the disk tell, by the clock of the file system: a content that came to
+ * another file later was not copied from it. Undefined if it was not, or is gone: then it may have been moved at any time. Two files
+ * that were swapped change one after the other.
+ */
+async function replacementTime(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  file: MovedFile,
+  disk: DiskState,
+): Promise<Millis | undefined> {
+  const next = versions[versions.indexOf(version) + 1]
+  const isSwapped = (hash: string | null) => file.versions.some(({ after }) => after === hash)
+  if (next?.after === version.after || (next?.found && (next.after === null || isSwapped(next.after)))) return undefined
+  if (next) return next.found?.changedAt ?? (next.command?.since ?? next.at) + slackMs
+  const now = await disk.read(version)
+  const isReplaced = now?.kind === 'file' && now.sha256 !== version.after && !isSwapped(now.sha256)
+  return isReplaced ? now.changedAt : undefined
 }
 
 /** Drops "by hand" where it is unknown who changed the file: a command may have moved or copied the line. */
@@ -261,8 +287,8 @@ async function contentIfRecorded(
     if (before !== hash) return undefined
     hash = after
   }
-  const now = await disk.hashOf(version)
-  return now === hash ? hash : undefined
+  const now = await disk.read(version)
+  return now && hashIn(now) === hash ? hash : undefined
 }
 
 /** Lines of more than three characters. */

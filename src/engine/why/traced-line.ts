@@ -68,11 +68,12 @@ export interface Tracer {
   traceFrom(transfer: Omit<LineTransfer, 'line'>, file: TracedFile, lines: readonly number[]): Promise<TracedLine[]>
 }
 
-/** Whether a version came before another one; versions of one call are simultaneous. */
+/** Whether a version came before another one: of one call only what it found came before what it left. */
 export function isBefore(version: FileVersion, than: FileVersion | undefined): boolean {
   if (!than) return true
   const isSameCall = version.runId === than.runId && version.callId === than.callId
-  return compareVersions(version, than) < 0 && !isSameCall
+  if (isSameCall && (than.found || !version.found)) return false
+  return compareVersions(version, than) < 0
 }
 
 export function unknownAuthor(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import type { Database } from '../../setup/places.ts'
+import { untilSo } from '../../setup/until.ts'
 import type { Hands } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { agentAndHandDeeds } from './agent-and-hand-deeds.ts'
@@ -40,6 +41,9 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     files,
     unseen,
     async act() {
+      // Nobody who does two things by hand does them within a tick of the file system's clock.
+      const until = performance.now() + 12
+      await untilSo(() => performance.now() > until)
       const name = files.size < 2 ? 'an agent creates' : (pick(weights) ?? '')
       acts.push(`${acts.length + 1} ${name} ${await deeds[name]?.()}`)
     },
