@@ -26,13 +26,13 @@ interface CommandCall {
  * program. The outcome goes into the journal, which says only whether all changes have a version.
  */
 export async function prepareVersions(
-  { store, protect }: Pick<Engine, 'store' | 'protect'>,
+  { store }: Pick<Engine, 'store'>,
   { versions: seen, ...outcome }: ToolOutcome,
   call: CommandCall,
 ): Promise<{ outcome: ToolOutcome; record?: (tx: Tx) => Promise<void> }> {
   const { touched } = outcome
   if (!seen || !touched || 'unseen' in touched) return { outcome }
-  const before = await store.read((rows) => findUnrecorded(rows, seen, protect))
+  const before = await store.read((rows) => findUnrecorded(rows, seen, call.since))
   const contents = await contentsToStore(seen.versions, before)
   const changes = seen.versions.map((version) => changeOf(version, seen, call))
   return {
@@ -69,7 +69,7 @@ async function contentsToStore(
   found: readonly UnrecordedFile[],
 ): Promise<StoredContent[]> {
   const all = new Map<string, ReadContent>()
-  for (const { content } of found) if (content?.bytes) all.set(content.sha256, content)
+  for (const { content } of found) if (content.bytes) all.set(content.sha256, content)
   for (const { before, after, origin } of versions)
     for (const content of [before, after, origin?.content]) if (content?.bytes) all.set(content.sha256, content)
   const stored: StoredContent[] = []

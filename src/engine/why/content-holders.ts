@@ -120,8 +120,7 @@ export async function traceInVersion(
   const { folder, path, at, command } = from
   const whole = join(folder, path)
   const all = await tracer.versions.of(whole)
-  const last = all.at(-1)
-  const isRemoved = last?.after === null && !last.found
+  const isRemoved = all.at(-1)?.after === null
   const isThere = isRemoved || (await tracer.disk.has(from))
   const how: LineTransfer['how'] = version ? 'copied' : isThere ? 'copied by hand' : 'moved by hand'
   const versions = all.filter((each) => compareVersions(each, from) < (side === 'after' ? 1 : 0))

@@ -159,7 +159,7 @@ async function replacementTime(
 ): Promise<Millis | undefined> {
   const next = versions[versions.indexOf(version) + 1]
   const isSwapped = (hash: string | null) => file.versions.some(({ after }) => after === hash)
-  if (next?.after === version.after || (next?.found && (next.after === null || isSwapped(next.after)))) return undefined
+  if (next?.after === version.after || (next?.found && isSwapped(next.after))) return undefined
   if (next) return next.found?.changedAt ?? (next.command?.since ?? next.at) + slackMs
   const now = await disk.read(version)
   const isReplaced = now?.kind === 'file' && now.sha256 !== version.after && !isSwapped(now.sha256)
@@ -178,7 +178,7 @@ async function areGone(tracer: Tracer, versions: readonly FileVersion[]): Promis
   for (const { folder, path } of versions) {
     if (await tracer.disk.has({ folder, path })) return false
     const last = (await tracer.versions.of(join(folder, path))).at(-1)
-    if (last?.after === null && !last.found) return false
+    if (last?.after === null) return false
   }
   return true
 }

@@ -13,18 +13,19 @@ interface SurveyBefore {
   at: Millis
 }
 
-/** Unrecorded state of a file that a survey found; its hash is null if the file was gone. */
-interface FoundHash {
+/** A file with a content that was not recorded. */
+interface FoundContent {
   path: string
-  hash: string | null
-  /** When it was last changed; null if it was gone. */
-  changedAt: Millis | null
+  content: { sha256: string }
+  /** When it was last changed, before the survey. */
+  changedAt: Millis
 }
 
-/** Records the files that a survey found in another state than the last one recorded. */
-export function recordFoundFiles(tx: Tx, { at, ...call }: SurveyBefore, found: readonly FoundHash[]): void {
-  for (const { path, hash, changedAt } of found) {
-    const since = changedAt === null ? at : Math.min(at, Math.ceil(changedAt))
+/** Records the files that a survey found with another content than the last one recorded. */
+export function recordFoundFiles(tx: Tx, { at, ...call }: SurveyBefore, found: readonly FoundContent[]): void {
+  for (const { path, content, changedAt } of found) {
+    const hash = content.sha256
+    const since = Math.ceil(changedAt)
     recordCommandChange(tx, { ...call, path, before: hash, after: hash, since, at, lineMap: null, isFound: true })
   }
 }
