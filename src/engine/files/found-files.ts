@@ -18,8 +18,8 @@ export interface UnrecordedFile {
 }
 
 /**
- * Compares what a command found with the last records of the folder: a file that the user or another program changed since is known as it was then, whatever becomes of it before the next record. So is a new file with a recorded content: it was moved or
- * copied there.
+ * Compares what a command found with the last records of the folder: a file that the user or another program changed since is known as
+ * it was then, whatever becomes of it before the next record. So is a new file with a recorded content: it was moved or copied there.
  */
 export async function findUnrecorded(
   rows: Reading,
