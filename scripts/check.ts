@@ -26,7 +26,12 @@ const parts = [
   },
   // In one thread: several know less of each other's work, and take processor time from the tests.
   { name: 'types', program: 'tsc', args: ['-p', 'tsconfig.json', '--singleThreaded'], repair: 'npm run types' },
-  { name: 'types of the page', program: 'tsc', args: ['-p', 'web/tsconfig.json'], repair: 'npm run types' },
+  {
+    name: 'types of the page',
+    program: 'tsc',
+    args: ['-p', 'web/tsconfig.json', '--singleThreaded'],
+    repair: 'npm run types',
+  },
 ]
 // Beside the start of the tests, which waits for a database server.
 const checked = Promise.all(parts.map(checkPart))
@@ -55,8 +60,10 @@ process.exit(failed === 0 && !process.exitCode ? 0 : 1)
 /** Keeps what a part that failed has said for the end, where it is not lost among the tests. */
 function checkPart({ program, args, ...part }: (typeof parts)[number]): Promise<CheckedPart> {
   const words = [join('node_modules/.bin', program), ...args]
+  // The compiler is a program in Go. That it collects garbage less often saves a fifth of its time, for a tenth more memory.
+  const env = { GOGC: '300', ...process.env }
   return new Promise((resolve) =>
-    execFile(process.execPath, words, { maxBuffer: 2 ** 28 }, (error, stdout, stderr) =>
+    execFile(process.execPath, words, { maxBuffer: 2 ** 28, env }, (error, stdout, stderr) =>
       resolve({ ...part, output: error ? `${stdout}${stderr}` : undefined }),
     ),
   )

@@ -25,7 +25,7 @@ const program = checkoutProgram()
 const arenas = new Arenas(program)
 afterAll(() => arenas.close())
 
-test.each(inTurn(attackClasses, 2).map((attack) => [attack.name, attack] as const))(
+test.each(inTurn(attackClasses, 1).map((attack) => [attack.name, attack] as const))(
   'a model that obeys an attacker gets nowhere by %s, and ordinary work goes on',
   async (name, attack) => {
     const [shared, alone, kinds] = samples[name] ?? [0, 0, []]

@@ -1,11 +1,12 @@
 import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import type { StreamItem } from '../../src/gateway/api.ts'
 import { daemonClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 const never = new AbortController().signal
@@ -16,6 +17,7 @@ let gateway: TestGateway
 afterEach(() => gateway.remove())
 
 describe.each(databases)('a public token on the socket of a daemon on %s', (database) => {
+  const test = testOn(database)
   beforeEach(async () => {
     const model = scriptedModel(({ messages }) => ({ text: `heard: ${messages.at(-1)?.content}` }))
     gateway = await newGateway([model], { database })

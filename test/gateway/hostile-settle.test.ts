@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 let gateway: TestGateway | undefined
@@ -14,6 +15,7 @@ afterEach(async () => {
 const never = new AbortController().signal
 
 describe.each(databases)('nothing from outside keeps a run from ending on %s', (database) => {
+  const test = testOn(database)
   test('a time limit of a fraction of a millisecond, which waits for a session that is busy', async () => {
     const hold = gate()
     gateway = await newGateway([scriptedModel((_, n) => (n === 1 ? { gate: hold, text: 'one' } : { text: 'two' }))], {

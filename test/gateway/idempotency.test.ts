@@ -1,8 +1,9 @@
 import { request } from 'node:http'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { owner, type Principal } from '../../src/domain/access/principal.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 let gateway: TestGateway
@@ -33,6 +34,7 @@ function post(path: string, body: object, { key, token }: Sent = {}) {
 const reused = { status: 409, body: { ok: false, error: { code: 'key_reused', remedy: expect.any(String) } } }
 
 describe.each(databases)('a key on %s', (database) => {
+  const test = testOn(database)
   beforeEach(async () => {
     gateway = await newGateway([scriptedModel((_, n) => ({ text: `answer ${n}` }))], { database })
     await gateway.app.addUser('mia', { folder: gateway.runFolder.replace(/[^/]*\/[^/]*$/, ''), role: 'operator' })

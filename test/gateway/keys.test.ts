@@ -9,6 +9,7 @@ import type { Tables } from '../../src/store/tables.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
@@ -21,6 +22,7 @@ afterEach(async () => {
 const never = new AbortController().signal
 
 describe.each(databases)('keys of clients on %s', (database) => {
+  const test = testOn(database)
   test('a key that reads like one of the engine keeps no child from ending', async () => {
     const hold = gate()
     const model = scriptedModel((request) => {
@@ -87,6 +89,7 @@ test.each([['', 'x'.repeat(201), 'a\0b', '\ud800']].flat())('%j is refused as a 
 })
 
 describe.each(databases)('the id of a message in another system on %s', (database) => {
+  const test = testOn(database)
   test('stays with it: in its turn, in an export and its import, and in a retry', async () => {
     gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))], { database })
     const { app, door } = gateway

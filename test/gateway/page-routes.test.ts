@@ -1,12 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest'
 import type { RunFilter } from '../../src/api/views/run.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { newGateway, type TestGateway } from './gateway.ts'
 
 const never = new AbortController().signal
 
 describe.each(databases)('what the page asks for on %s', (database) => {
+  const test = testOn(database)
   let gateway: TestGateway
   /** Each test has a folder of its own. */
   let folder = ''

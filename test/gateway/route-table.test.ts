@@ -8,6 +8,7 @@ import { openapi } from '../../src/gateway/openapi.ts'
 import { allRoutes, type RoutedMethod, routeTable } from '../../src/gateway/routes/table.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 const never = new AbortController().signal
@@ -27,6 +28,7 @@ async function* each(lines: readonly string[]): AsyncIterable<string> {
 }
 
 describe.each(databases)('the client on %s', (database) => {
+  const test = testOn(database)
   beforeEach(async () => {
     gateway = await newGateway([scriptedModel((_, n) => ({ text: `answer ${n}` }))], { database })
   })

@@ -13,6 +13,7 @@ import { systemClock } from '../../src/system.ts'
 import { newHeddle } from '../cli/heddle.ts'
 import { openOwnerApp } from '../setup/owner-app.ts'
 import { type Database, databases, newPlace } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const draft = { query: [{ content: 'question' }], response: { content: 'answer' } }
 const folder = '/here'
@@ -52,6 +53,7 @@ async function onServer(sql: string): Promise<number> {
 }
 
 describe.each(databases)('a database on %s that is gone', (database) => {
+  const test = testOn(database)
   test('is not replaced by an empty one: the refusal names the newest backup and how to begin anew', async () => {
     const home = await newHome(database)
     const app = await home.open()

@@ -168,11 +168,16 @@ async function atPlaces<T>(
   return outcomes
 }
 
-/** Every byte, or every thirteenth, those around the ends of what counts, and each third end of a line or of a character. */
+/**
+ * Every byte; or every thirtieth, those around the ends of what counts, and each sixth end of a line or of a character,
+ * others each day.
+ */
 function placesIn({ bytes, usageEnd, wholeEnd }: ReturnType<typeof replyBytes>): number[] {
   const ends = [0, usageEnd, wholeEnd, bytes.length]
   const isClose = (at: number) => ends.some((end) => Math.abs(end - at) < 8)
-  const first = firstOf(3) - 1
+  const [first, firstEdge] = [firstOf(30) - 1, firstOf(6) - 1]
   const isEdge = (at: number) => bytes[at] === 10 || bytes[at - 1] === 10 || (bytes[at] ?? 0) > 127
-  return [...bytes.keys()].filter((at) => isLong || at % 13 === 0 || isClose(at) || (isEdge(at) && at % 3 === first))
+  return [...bytes.keys()].filter(
+    (at) => isLong || at % 30 === first || isClose(at) || (isEdge(at) && at % 6 === firstEdge),
+  )
 }

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, inject, test } from 'vitest'
 import { Databases } from '../crash/databases.ts'
 import { Watch } from '../crash/watch.ts'
 import { seededChance } from '../engine/simulator-schedule.ts'
+import { inTurn } from '../setup/long.ts'
 import { complaintsOf, type Outcome } from './judge.ts'
 import { playRound } from './round.ts'
 import { soakRows } from './rows.ts'
@@ -23,8 +24,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-// Side by side: most of it is waiting for processes to start and leases to end.
-test.concurrent.each(['sqlite-anthropic', 'two-daemons'])(
+// Side by side in `npm run long`: most of it is waiting for processes to start and leases to end.
+test.concurrent.each(inTurn(['sqlite-anthropic', 'two-daemons'], 1))(
   '%s: a plan of mediocre models whose daemon is killed ends as a person is told, to the last token',
   async (name) => {
     const row = soakRows.find((each) => each.name === name)

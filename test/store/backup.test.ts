@@ -11,11 +11,13 @@ import { savePrompt } from '../../src/store/rows/turns.ts'
 import { manualClock } from '../../src/testing.ts'
 import { bundled, start } from '../contract/program.ts'
 import { databases } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 import { backupOf, backupOptions, newFolder, readLines, writeLines } from './backup-lines.ts'
 import { emptyPlace, emptyWorld, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
 import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 describe.each(databases)('a backup of %s', (database) => {
+  const test = testOn(database)
   test('is one file of plain lines, for its owner only, and leaves nothing else behind', async () => {
     const { store } = await filledWorld(database)
     const folder = newFolder()

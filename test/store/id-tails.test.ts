@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { firstIdAt, idSource } from '../../src/domain/id.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { idSuffixIndexer } from '../../src/engine/turns/id-suffixes.ts'
@@ -10,10 +10,12 @@ import { idsLike, indexTails } from '../../src/store/rows/id-tails.ts'
 import { metaValue } from '../../src/store/rows/meta.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { testOn } from '../setup/test-on.ts'
 
 const day = 86_400_000
 
 describe.each(databases)('finding by a part of an id on %s', (database) => {
+  const test = testOn(database)
   let runtime: TestRuntime
   /** What the clock says; each id is made a moment later. */
   let now: number

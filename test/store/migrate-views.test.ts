@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { sqlite } from '../../src/store/dialect.ts'
 import type { Migration } from '../../src/store/migration.ts'
@@ -9,6 +9,7 @@ import { migrations } from '../../src/store/schema-version.ts'
 import type { Reading, Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 import { rowsIn } from './all-rows.ts'
 import { backupOf } from './backup-lines.ts'
 import { emptyPlace, filledPlace, openWorld } from './filled-world.ts'
@@ -20,6 +21,7 @@ const count = (view: string) => (rows: Reading) =>
   rows.first(raw<{ count: number }>(rows.build, sql`SELECT count(*) AS count FROM ${sql.table(view)}`))
 
 describe.each(databases)('views on %s', (database) => {
+  const test = testOn(database)
   test('stand aside while a migration rebuilds a table that they read, and come back as they were', async () => {
     const { place } = await filledPlace(database)
     const before = await openWorld(place)

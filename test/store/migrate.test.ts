@@ -11,12 +11,14 @@ import { expectSound } from '../contract/whole.ts'
 import { inTurn } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
+import { testOn } from '../setup/test-on.ts'
 import { rowsIn } from './all-rows.ts'
 import { backupOptions, newFolder } from './backup-lines.ts'
 import { emptyPlace, filledPlace, filledTurns, openWorld } from './filled-world.ts'
 import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 describe.each(databases)('the schema of %s', (database) => {
+  const test = testOn(database)
   test('is brought up to date step by step, to what a new database has', async () => {
     const { place, rows } = await filledPlace(database)
     const upgraded = await openWorld(place, { migrations: laterMigrations })

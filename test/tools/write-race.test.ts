@@ -6,7 +6,7 @@ import { systemClock } from '../../src/system.ts'
 import { isLong } from '../setup/long.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
-const lasting = isLong ? 10_000 : 3000
+const lasting = isLong ? 10_000 : 1000
 
 // Puts, over and over, something that leads out in the place of a link, of a parent, of a file and of what is made.
 // On a busy machine its time may be over before the calls have raced it: it goes on until they have.

@@ -114,7 +114,8 @@ export async function startTestPage(options: TestPageOptions = {}): Promise<Test
     const page = await made.newPage()
     await page.goto(link)
     await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
-    await page.close()
+    // It stays open, on what runs nothing: with its last page the process of a site would end, and start anew for the next.
+    await page.goto(`${url}/icon.svg`)
     return made
   }
   const stop = async () => {
