@@ -10,6 +10,7 @@ import { traceAmbiguousCopy } from './content-holders.ts'
 import { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import { KnownVersions } from './known-versions.ts'
+import { LineIndex } from './line-index.ts'
 import { manualOrigins } from './manual-origins.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
@@ -39,6 +40,7 @@ export class LineTracer implements Tracer {
   readonly contents: FileContents
   readonly versions: KnownVersions
   readonly disk: DiskState
+  readonly index: LineIndex
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #authors: VersionAuthors
   /** Lines that were traced in other files, by file and version: many ways lead to the same ones. */
@@ -51,6 +53,7 @@ export class LineTracer implements Tracer {
     this.contents = contents
     this.versions = new KnownVersions(rows)
     this.disk = new DiskState(protect)
+    this.index = new LineIndex(rows)
     this.#authors = new VersionAuthors(rows, protect)
   }
 

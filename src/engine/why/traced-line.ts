@@ -4,6 +4,7 @@ import type { Reading } from '../../store/store.ts'
 import type { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import type { KnownVersions } from './known-versions.ts'
+import type { LineIndex } from './line-index.ts'
 
 /** Author of a line, as far as records prove it. */
 export type LineAuthor =
@@ -64,6 +65,7 @@ export interface Tracer {
   readonly contents: FileContents
   readonly versions: KnownVersions
   readonly disk: DiskState
+  readonly index: LineIndex
   /** Follows lines, counted from 0, in the file that they were moved or copied from. */
   traceFrom(transfer: Omit<LineTransfer, 'line'>, file: TracedFile, lines: readonly number[]): Promise<TracedLine[]>
 }

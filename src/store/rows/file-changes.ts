@@ -24,8 +24,15 @@ interface FileChange {
   lineMap: string | null
 }
 
+/** With hashes of the lines that earlier records of the file do not have. */
+interface NewFileChange extends FileChange {
+  lineHashes: string
+}
+
 export interface StoredFileChange extends FileChange {
   id: number
+  /** Null in records from before these hashes. */
+  lineHashes: string | null
   undoneAt: Millis | null
 }
 
@@ -37,7 +44,11 @@ export interface StoredContent {
 }
 
 /** Records a change and the content it replaces, before the file is written. */
-export async function recordFileChange(tx: Tx, change: FileChange, content: StoredContent | undefined): Promise<void> {
+export async function recordFileChange(
+  tx: Tx,
+  change: NewFileChange,
+  content: StoredContent | undefined,
+): Promise<void> {
   if (content) await storeContent(tx, content)
   await tx.run(
     insert({
@@ -51,6 +62,7 @@ export async function recordFileChange(tx: Tx, change: FileChange, content: Stor
       at: change.at,
       undone_at: null,
       line_map: change.lineMap,
+      line_hashes: change.lineHashes,
     }),
   )
   await trackFile(tx, change)
@@ -61,13 +73,14 @@ export async function storeContent(tx: Tx, content: StoredContent): Promise<void
   await tx.run(insertContent(content))
 }
 
-/** Recorded change of a call to a file; undefined if the call did not get that far. */
-export async function changeOfCall(
+/** Recorded change of a call to a file, undefined if the call did not get that far; and the newest change of that file by any call. */
+export async function changesAtCall(
   rows: Reading,
   call: { runId: string; callId: string; folder: string; path: string },
-): Promise<StoredFileChange | undefined> {
-  const row = await rows.first(ofCall(call))
-  return row && changeFrom(row)
+): Promise<{ own: StoredFileChange | undefined; newest: StoredFileChange | undefined }> {
+  const found = (await rows.all(ofCallAndNewest(call))).map(changeFrom)
+  const own = found.find(({ runId, callId }) => runId === call.runId && callId === call.callId)
+  return { own, newest: found.reduce<typeof own>((a, b) => (a && a.id > b.id ? a : b), undefined) }
 }
 
 /** Newest change of a file by a run. */
@@ -149,6 +162,7 @@ export function changeFrom(row: ChangeRow): StoredFileChange {
     at: row.at,
     undoneAt: row.undone_at,
     lineMap: row.line_map,
+    lineHashes: row.line_hashes,
   }
 }
 
@@ -167,6 +181,7 @@ const insert = statement((db, row: NewRow) =>
     at: row.at,
     undone_at: row.undone_at,
     line_map: row.line_map,
+    line_hashes: row.line_hashes,
   }),
 )
 
@@ -177,14 +192,15 @@ const insertContent = statement((db, row: StoredContent) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const ofCall = statement((db, arg: { runId: string; callId: string; folder: string; path: string }) =>
-  db
-    .selectFrom('file_changes')
-    .selectAll()
-    .where('run_id', '=', arg.runId)
-    .where('call_id', '=', arg.callId)
-    .where('folder', '=', arg.folder)
-    .where('path', '=', arg.path),
+const ofCallAndNewest = statement((db, arg: { runId: string; callId: string; folder: string; path: string }) =>
+  raw<ChangeRow>(
+    db,
+    sql`SELECT * FROM file_changes WHERE run_id = ${arg.runId} AND call_id = ${arg.callId}
+          AND folder = ${arg.folder} AND path = ${arg.path}
+        UNION ALL
+        SELECT * FROM file_changes WHERE id = (
+          SELECT max(id) FROM file_changes WHERE folder = ${arg.folder} AND path = ${arg.path})`,
+  ),
 )
 
 const lastBy = statement((db, arg: { runId: string; folder: string; path: string }) =>

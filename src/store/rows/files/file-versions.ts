@@ -21,6 +21,7 @@ export interface CommandChange {
   /** The file that it was moved or copied from; its path is empty if there are several candidates. */
   origin?: { path: string; hash: string }
   lineMap: string | null
+  lineHashes: string
   /** Start and end of the command. With `isFound`: last change of the file, and start of the command. */
   since: Millis
   at: Millis
@@ -49,6 +50,7 @@ export function recordCommandChange(tx: Tx, change: CommandChange): void {
       origin_path: change.origin?.path ?? null,
       origin_hash: change.origin?.hash ?? null,
       line_map: change.lineMap,
+      line_hashes: change.lineHashes,
       since: change.since,
       at: change.at,
       found: change.isFound ? 1 : 0,
@@ -84,11 +86,6 @@ export async function versionsWithContent(rows: Reading, hash: string, limit: nu
     ...(await rows.all(commandContents({ hash, limit }))).map(fromCommandRow),
   ]
   return found.sort(compareVersions).reverse().slice(0, limit)
-}
-
-/** Names of files of a folder that have versions, newest change first. */
-export async function namesInFolder(rows: Reading, folder: string, limit: number): Promise<FileName[]> {
-  return (await rows.all(changedNames({ folder, limit }))).map(({ path }) => ({ folder, path }))
 }
 
 export function compareVersions(a: FileVersion, b: FileVersion): number {
@@ -171,9 +168,9 @@ const insertCommandChange = statement((db, row: Omit<Selectable<Tables['command_
   raw(
     db,
     sql`INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, origin_path, origin_hash,
-          line_map, follows, since, at, found)
+          line_map, line_hashes, follows, since, at, found)
         VALUES (${row.run_id}, ${row.call_id}, ${row.folder}, ${row.path}, ${row.before_hash}, ${row.after_hash},
-          ${row.origin_path}, ${row.origin_hash}, ${row.line_map},
+          ${row.origin_path}, ${row.origin_hash}, ${row.line_map}, ${row.line_hashes},
           coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at}, ${row.found})`,
   ),
 )
@@ -219,17 +216,6 @@ const commandContents = statement((db, arg: { hash: string; limit: number }) =>
     .where('after_hash', '=', arg.hash)
     .orderBy('id', 'desc')
     .limit(arg.limit),
-)
-
-const changedNames = statement((db, arg: { folder: string; limit: number }) =>
-  raw<{ path: string }>(
-    db,
-    sql`SELECT path FROM (
-          SELECT path, max(at) AS at FROM file_changes WHERE folder = ${arg.folder} GROUP BY path
-          UNION ALL
-          SELECT path, max(at) AS at FROM command_changes WHERE folder = ${arg.folder} AND found = 0 GROUP BY path
-        ) AS changed GROUP BY path ORDER BY max(at) DESC LIMIT ${arg.limit}`,
-  ),
 )
 
 const openCommands = statement((db, arg: { folder: string; limit: number }) =>

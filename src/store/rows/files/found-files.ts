@@ -17,16 +17,18 @@ interface SurveyBefore {
 interface FoundContent {
   path: string
   content: { sha256: string }
+  lineHashes: string
   /** When it was last changed, before the survey. */
   changedAt: Millis
 }
 
 /** Records the files that a survey found with another content than the last one recorded. */
 export function recordFoundFiles(tx: Tx, { at, ...call }: SurveyBefore, found: readonly FoundContent[]): void {
-  for (const { path, content, changedAt } of found) {
+  for (const { path, content, changedAt, lineHashes } of found) {
     const hash = content.sha256
     const since = Math.ceil(changedAt)
-    recordCommandChange(tx, { ...call, path, before: hash, after: hash, since, at, lineMap: null, isFound: true })
+    const state = { path, before: hash, after: hash, lineMap: null, lineHashes }
+    recordCommandChange(tx, { ...call, ...state, since, at, isFound: true })
   }
 }
 
