@@ -118,17 +118,44 @@ interface LineMatch {
   isSure: boolean
 }
 
-/** Whether a content may have been restored instead of copied: this file had it before, or none of these versions still existed. */
+/**
+ * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before.
+ * The latter does not count if another file is known to have had it just then: restoring it cannot be told from copying it.
+ */
 async function mayBeRestored(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
   const [any] = holders
   const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
-  if (file.versions.some((each) => had(each) && isEarlier(each, file))) return true
+  const hadItBefore = file.versions.some((each) => had(each) && isEarlier(each, file) && !isSameState(each, file))
+  let mayBeCopied = false
   for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (!own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))) return false
+    if (own && (await wasThereThen(own, versions, file, tracer.disk))) return false
+    mayBeCopied ||= !own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))
   }
-  return true
+  return hadItBefore || !mayBeCopied
+}
+
+/** Whether a record is of the state in question: commands that run at the same time find the same one. */
+function isSameState({ found }: FileVersion, { changedAt }: MovedFile): boolean {
+  return found !== undefined && changedAt !== undefined && found.changedAt === Math.ceil(changedAt)
+}
+
+/** Whether a version is known to have been there, unchanged, when the content came to the moved file. */
+async function wasThereThen(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  { changedAt }: MovedFile,
+  disk: DiskState,
+): Promise<boolean> {
+  if (changedAt === undefined) return false
+  for (const next of versions.slice(versions.indexOf(version) + 1)) {
+    if (next.before !== version.after) return false
+    if ((next.command?.since ?? next.at) > changedAt + slackMs) return true
+    if (next.after !== version.after) return false
+  }
+  const now = await disk.read(version)
+  return now?.kind === 'file' && now.sha256 === version.after && now.changedAt < changedAt
 }
 
 /**
