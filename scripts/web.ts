@@ -25,7 +25,9 @@ export async function buildWeb(directory: string): Promise<void> {
 /** Where the page of this checkout is kept as it was built from its present sources, for the package and the tests. */
 export function keptPage(): string {
   const hash = createHash('sha256')
-  for (const file of globSync(['web/**/*.*', 'scripts/web.ts', 'package-lock.json'], { cwd: root }).sort())
+  for (const file of globSync(['web/**/*.*', 'src/api/words/*.ts', 'scripts/web.ts', 'package-lock.json'], {
+    cwd: root,
+  }).sort())
     hash.update(`${file}\n`).update(readFileSync(join(root, file)))
   return join(root, 'node_modules/.cache/heddle-web', `page-${hash.digest('hex').slice(0, 16)}`)
 }

@@ -106,13 +106,6 @@ describe('a room imports only what the table allows', () => {
       'src/domain/id.ts: imports a path that is not written out, but domain may import nothing',
     ])
   })
-
-  test('the browser takes types from the gateway and nothing else', () => {
-    const web = (text: string) => [file('web/app.tsx', text), file('src/gateway/api.ts'), file('src/domain/id.ts')]
-    expect(violations(web("import type { Reply } from '../src/gateway/api.ts'"))).toEqual([])
-    expect(violations(web("import { reply } from '../src/gateway/api.ts'"))).toHaveLength(1)
-    expect(violations(web("import type { Id } from '../src/domain/id.ts'"))).toHaveLength(1)
-  })
 })
 
 describe('an exported name means one thing', () => {

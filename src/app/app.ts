@@ -41,7 +41,7 @@ import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
 import { EventAudience } from './event-audience.ts'
 import { type Caller, onePerPrincipal } from './guard/caller.ts'
-import { guarded } from './guard/guard.ts'
+import { guardApp } from './guard/guard.ts'
 import { homeApp } from './home/home-app.ts'
 import { jobApp } from './job-app.ts'
 import { Meter } from './meter.ts'
@@ -158,7 +158,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   return {
     as: onePerPrincipal((caller) => {
       const app = { ...appFor(caller), ...commandApp(caller, clock, () => principalApp) }
-      const principalApp = guarded(withRealFolders(app, own), caller, runtime)
+      const principalApp = guardApp(withRealFolders(app, own), caller, runtime)
       return principalApp
     }),
     identify: (token) => identify(runtime, token),

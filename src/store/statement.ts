@@ -4,7 +4,7 @@ import { isStorable, toStorable } from '../domain/text/storable.ts'
 import type { Builder, Dialect } from './dialect.ts'
 
 /** Something a connection can run; `name` marks a statement worth preparing once per connection. */
-export interface Prepared {
+export interface PreparedQuery {
   sql: string
   parameters: readonly unknown[]
   name?: string
@@ -12,7 +12,7 @@ export interface Prepared {
 
 /** A hot statement together with the values of one call. */
 interface Bound<R> {
-  prepare(dialect: Dialect): Prepared
+  prepare(dialect: Dialect): PreparedQuery
   /** Never set: carries the row's type. */
   readonly row?: R
 }
@@ -36,7 +36,7 @@ function slotsOf<A extends object>(row: number): A {
 
 /** Builds and compiles a statement once per dialect; the values of a call take the places of its slots. */
 function compileOnce<R>(build: (dialect: Dialect) => Compilable<R>): (rows: readonly object[]) => Bound<R> {
-  const compiled = new Map<Dialect['name'], Required<Prepared>>()
+  const compiled = new Map<Dialect['name'], Required<PreparedQuery>>()
   return (rows) => ({
     prepare(dialect) {
       let known = compiled.get(dialect.name)
@@ -94,7 +94,7 @@ export function statementOfRows<A extends object, R>(
 export type Unstorable = 'refuse' | 'replace'
 
 /** Compiles a query for one database, checking that its text values can be stored. */
-export function prepare(query: Query<unknown>, dialect: Dialect, unstorable: Unstorable = 'refuse'): Prepared {
+export function prepare(query: Query<unknown>, dialect: Dialect, unstorable: Unstorable = 'refuse'): PreparedQuery {
   const prepared = 'prepare' in query ? query.prepare(dialect) : query.compile()
   if (prepared.parameters.every((value) => typeof value !== 'string' || isStorable(value))) return prepared
   if (unstorable === 'refuse') refuseUnstorable(prepared.parameters)

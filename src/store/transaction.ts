@@ -1,13 +1,13 @@
 import type { WriteArea } from '../domain/crash-points.ts'
 import type { Dialect } from './dialect.ts'
 import { TransactionMisuse } from './failures.ts'
-import { type Prepared, prepare, type Query, type RowsStatement, type Unstorable } from './statement.ts'
+import { type PreparedQuery, prepare, type Query, type RowsStatement, type Unstorable } from './statement.ts'
 import { type Hint, type LockLevel, lockOrder, type Tx } from './store.ts'
 
 /** Runs statements on one connection, at once or when the server answers. */
 export interface Executor {
-  all(query: Prepared): unknown[] | Promise<unknown[]>
-  run(query: Prepared): number | Promise<number>
+  all(query: PreparedQuery): unknown[] | Promise<unknown[]>
+  run(query: PreparedQuery): number | Promise<number>
 }
 
 /**

@@ -31,6 +31,12 @@ export const mayImport: Record<string, readonly string[]> = {
   'package-root.ts': [],
 }
 
+/**
+ * What the page may import: the types of the gateway, and words that a terminal says, too. Files with words import nothing, so
+ * that the page loads nothing else of src.
+ */
+export const webMayImport = { types: 'src/gateway/api.ts', words: 'src/api/words/' }
+
 /** The layers of the engine, the lowest first: a folder may import those before it. `runtime.ts` is everybody's. */
 export const engineLayers: readonly string[] = [
   ...['model', 'turns', 'policies', 'run', 'jobs', 'files', 'plans', 'knowledge', 'views', 'search', 'why'],

@@ -21,6 +21,7 @@ import {
   turnWaiters,
   vagueNames,
   vagueWords,
+  webMayImport,
 } from './rules.ts'
 import type { SourceFile } from './tree.ts'
 
@@ -34,6 +35,7 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...source.flatMap(forbiddenImports),
     ...source.filter(({ path }) => layerOf(path) >= 0).flatMap(upwardImports),
     ...web.flatMap(forbiddenWebImports),
+    ...source.flatMap(importsOfWords),
     ...cycles(code),
     ...namesDeclaredTwice(source),
     ...localNamesOfExports(source),
@@ -86,8 +88,18 @@ function layerOf(path: string): number {
 function forbiddenWebImports({ path, imports }: Facts): string[] {
   return imports
     .filter((found) => isOurs(found) && !found.target.startsWith('web/'))
-    .filter(({ target, isTypeOnly }) => target !== 'src/gateway/api.ts' || !isTypeOnly)
-    .map(({ target }) => `${path}: imports ${target}, but web may import only the types of src/gateway/api.ts`)
+    .filter(({ target }) => !target.startsWith(webMayImport.words))
+    .filter(({ target, isTypeOnly }) => target !== webMayImport.types || !isTypeOnly)
+    .map(
+      ({ target }) =>
+        `${path}: imports ${target}, but web may import only types of ${webMayImport.types} and ${webMayImport.words}`,
+    )
+}
+
+function importsOfWords({ path, imports }: Facts): string[] {
+  return imports
+    .filter(({ isTypeOnly }) => path.startsWith(webMayImport.words) && !isTypeOnly)
+    .map(({ target }) => `${path}: imports ${target}, which the page would load, too`)
 }
 
 /** The room of a file below src: its folder, or for a file at the top its own name. */

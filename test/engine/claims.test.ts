@@ -5,6 +5,7 @@ import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions, lockSession } from '../../src/store/rows/sessions.ts'
 import { gate, manualClock, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { countStatements } from '../setup/statement-counter.ts'
 import { testOn } from '../setup/test-on.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 
@@ -25,10 +26,10 @@ describe.each(databases)('claims on %s', (database) => {
     await under.runtime.store.write('owner', (tx) => insertOwner(tx, owner))
   }
 
-  test('runs that are ready together are claimed in one commit, and no more of them than there is room for', async () => {
+  /** An engine whose runs do not end before the door opens, with the number of transactions that claimed or tried to. */
+  const newCountingEngine = async () => {
     const door = gate()
-    const labels = ['a', 'b', 'c', 'd', 'e']
-    let commits = 0
+    const claims = { count: 0 }
     under = await newEngine(
       database,
       scriptedModel(() => ({ text: 'done', gate: door })),
@@ -37,17 +38,48 @@ describe.each(databases)('claims on %s', (database) => {
         clock: manualClock(),
         limits: { maxRunning: 4, lanes: { agents: 4 } },
         crash: (point) => {
-          if (point === 'claim.after_commit') commits++
+          if (point === 'claim.after_commit') claims.count++
         },
       },
     )
+    return { door, claims }
+  }
+
+  const areRunning = (count: number) =>
+    under.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === count)
+
+  test('runs that are ready together are claimed in one commit, and no more of them than there is room for', async () => {
+    const { door, claims } = await newCountingEngine()
+    const labels = ['a', 'b', 'c', 'd', 'e']
     await queue(labels)
-    await under.work()
-    await under.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === 4)
-    expect(commits).toBe(1)
+    await countStatements(async () => {
+      await under.work()
+      await areRunning(4)
+    })
+    expect(claims.count).toBe(1)
     expect(await under.runtime.store.read((rows) => runsOf(rows, { state: 'queued' }))).toHaveLength(1)
     door.open()
     for (const label of labels) await under.turns(1, label)
+  })
+
+  test('a worker does not try to claim what it has no room for, nor what is of other sessions than its own', async () => {
+    const { door, claims } = await newCountingEngine()
+    const labels = ['a', 'b', 'c', 'd']
+    await queue(labels)
+    const [own] = await under.runtime.store.read((rows) => findSessions(rows, { label: 'a' }))
+    const bound = await under.work({ sessionId: own?.id ?? '' })
+    await areRunning(1)
+    claims.count = 0
+    await countStatements(() => queue(['e']))
+    expect(claims.count).toBe(0)
+    await under.work()
+    await areRunning(4)
+    claims.count = 0
+    await countStatements(() => queue(['f']))
+    expect(claims.count).toBe(0)
+    door.open()
+    for (const label of [...labels, 'e', 'f']) await under.turns(1, label)
+    await bound.stop()
   })
 
   test('a worker takes at most its share of the slots in one commit, so that others get theirs', async () => {

@@ -231,6 +231,13 @@ describe('the page', () => {
     }
     changeAll(new Date(Date.now() - 60_000))
     expect((await send(url, '/s/main')).text).not.toContain(words)
+    const shared = join(checkout, 'src/api/words/word.ts')
+    mkdirSync(dirname(shared), { recursive: true })
+    writeFileSync(shared, '')
+    utimesSync(shared, new Date(), new Date(Date.now() + 60_000))
+    expect((await send(url, '/s/main')).text).toContain(words)
+    rmSync(join(checkout, 'src'), { recursive: true })
+    expect((await send(url, '/s/main')).text).not.toContain(words)
     changeAll(new Date(Date.now() + 60_000))
     const outdated = await send(url, '/s/main', { headers: { 'accept-encoding': 'gzip' } })
     expect(outdated.text).toContain(words)

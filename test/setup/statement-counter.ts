@@ -50,7 +50,7 @@ export function startCounting(): StatementCount & { stop(): void; whenQuiet(): P
     },
   })
 
-  const { query } = pg.Client.prototype
+  const { query, connect } = pg.Client.prototype
   const open = new WeakMap<object, number>()
   const send = (client: pg.Client, args: unknown[]) => {
     const sql = textOf(args[0])
@@ -79,12 +79,18 @@ export function startCounting(): StatementCount & { stop(): void; whenQuiet(): P
     query(this: pg.Client, ...args: unknown[]) {
       return send(this, args)
     },
+    // What waits for a new connection has sent nothing yet.
+    connect(this: pg.Client, callback?: (error: Error | null) => void) {
+      underWay++
+      const connected = (connect as () => Promise<pg.Client>).call(this).finally(() => underWay--)
+      return callback ? void connected.then(() => callback(null), callback) : connected
+    },
   })
 
   return Object.assign(count, {
     stop() {
       Object.assign(SqliteConnection.prototype, { all, run, exec })
-      Object.assign(pg.Client.prototype, { query })
+      Object.assign(pg.Client.prototype, { query, connect })
     },
     /** Resolves when nothing is under way and nothing follows from what has ended. */
     async whenQuiet() {

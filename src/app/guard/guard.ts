@@ -26,7 +26,7 @@ const streams: ReadonlySet<keyof App> = new Set(['exportTurns', 'follow', 'expor
  * exist for a caller who may only reach its own. The owner's calls go through unchecked; changes of who may do what are
  * audited even so.
  */
-export function guarded(app: App, caller: Caller, runtime: Pick<Runtime, 'store' | 'clock'>): App {
+export function guardApp(app: App, caller: Caller, runtime: Pick<Runtime, 'store' | 'clock'>): App {
   const names = Object.keys(rules) as (keyof App)[]
   return Object.fromEntries(names.map((name) => [name, guardedMethod(app, name, caller, runtime)])) as unknown as App
 }

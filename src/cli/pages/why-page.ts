@@ -1,4 +1,5 @@
 import type { Consequence, FileWhy, WhyLink, WhyView } from '../../api/views/why.ts'
+import { linkLabel } from '../../api/words/link-label.ts'
 import { shortId } from '../../domain/id.ts'
 import { countNoun } from '../../domain/text/count-noun.ts'
 import { paint, printable, type Screen, truncateToWidth, width, wrapText } from '../terminal/screen.ts'
@@ -130,29 +131,6 @@ function rowOf(link: WhyLink): Row {
       return { label: linkLabel(link.how), what: nameOf(link), beside: `${gone}${quoted(printable(link.title))}` }
     }
   }
-}
-
-/** Labels on the page for links whose name in JSON says less. */
-const labels: Partial<Record<string, string>> = {
-  'told in': 'summarised in',
-  'tells of': 'summary of',
-  'goes on from': 'continues',
-  'noted in': 'saved in',
-  'because of': 'for',
-  'made by': 'produced by',
-  'was told': 'input',
-  'went on in': 'continued in',
-  'heard in': 'delivered to',
-  'kept as': 'saved as',
-  'let go on': 'resumed',
-  'came to': 'produced',
-  left: 'answered with',
-  began: 'started',
-  'begun with': 'shown to',
-}
-
-function linkLabel(how: string): string {
-  return labels[how] ?? how
 }
 
 function taskLinkRow(task: WhyLink, later: WhyLink[]): Row {

@@ -1,6 +1,6 @@
 import { lanes, type Run } from '../../domain/run.ts'
 import { type QueueFilter, queuedRuns, type RunningRuns } from '../../store/rows/queue.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Reading } from '../../store/store.ts'
 import type { Limits } from '../runtime.ts'
 import { freeSlots, runningShare } from './lanes.ts'
 
@@ -18,9 +18,9 @@ interface QueueView {
 /**
  * Chooses the next runs, as if one were claimed after the other; the only place for order and limits. Lanes that are full are
  * skipped. Then the highest priority counts, then the request with the fewest running runs in its lane, then the one that
- * has waited longest. The claim lock must be held.
+ * has waited longest. Whoever claims them must hold the claim lock: without it the answer may be out of date.
  */
-export async function nextRuns(tx: Tx, view: QueueView): Promise<Run[]> {
+export async function nextRuns(rows: Reading, view: QueueView): Promise<Run[]> {
   const { limits, sessionId, max } = view
   const chosen: Run[] = []
   let running = view.running
@@ -36,8 +36,8 @@ export async function nextRuns(tx: Tx, view: QueueView): Promise<Run[]> {
       skipRuns: chosen,
     }
     if (!page.isWhole && !page.runs.some((run) => fits(run, filter)))
-      page = await readQueuePage(tx, filter, max - chosen.length)
-    const best = await bestOf(tx, page, filter, running)
+      page = await readQueuePage(rows, filter, max - chosen.length)
+    const best = await bestOf(rows, page, filter, running)
     if (!best) break
     chosen.push(best)
     running = withRunning(running, best)
@@ -52,9 +52,9 @@ interface QueuePage {
   isWhole: boolean
 }
 
-async function readQueuePage(tx: Tx, filter: QueueFilter, max: number): Promise<QueuePage> {
+async function readQueuePage(rows: Reading, filter: QueueFilter, max: number): Promise<QueuePage> {
   const limit = max + 1
-  const runs = await queuedRuns(tx, filter, limit)
+  const runs = await queuedRuns(rows, filter, limit)
   return { runs, isWhole: runs.length < limit }
 }
 
@@ -65,7 +65,7 @@ function fits({ id, lane, crashes }: Run, { skipLanes, skipSuspects, skipRuns }:
 
 /** Of the runs with the priority of the first one, that of the request with the fewest running runs in its lane. */
 async function bestOf(
-  tx: Tx,
+  rows: Reading,
   { runs, isWhole }: QueuePage,
   filter: QueueFilter,
   running: readonly RunningRuns[],
@@ -73,19 +73,19 @@ async function bestOf(
   const fitting = runs.filter((run) => fits(run, filter))
   const [first, ...others] = fitting
   if (!first || runningShare(running, first) === 0) return first
-  if (!isWhole) return fairest(tx, first, filter, running)
+  if (!isWhole) return fairest(rows, first, filter, running)
   return others
     .filter((run) => priorityOf(run) === priorityOf(first))
     .reduce((best, run) => (runningShare(running, run) < runningShare(running, best) ? run : best), first)
 }
 
 /** The same, where runs that are not read may be better. */
-async function fairest(tx: Tx, first: Run, filter: QueueFilter, running: readonly RunningRuns[]): Promise<Run> {
+async function fairest(rows: Reading, first: Run, filter: QueueFilter, running: readonly RunningRuns[]): Promise<Run> {
   const share = runningShare(running, first)
   if (share === 0) return first
   const skipRequests = running.filter(({ count }) => count >= share)
-  const [other] = await queuedRuns(tx, { ...filter, priority: priorityOf(first), skipRequests }, 1)
-  return other ? fairest(tx, other, filter, running) : first
+  const [other] = await queuedRuns(rows, { ...filter, priority: priorityOf(first), skipRequests }, 1)
+  return other ? fairest(rows, other, filter, running) : first
 }
 
 function priorityOf({ options }: Run): number {

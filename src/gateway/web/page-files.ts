@@ -91,7 +91,12 @@ async function isOutdated(folder: string): Promise<boolean> {
   const sources = join(folder, '../../web')
   const names = await readdir(join(sources, 'src'), { recursive: true }).catch(() => undefined)
   if (!names) return false
-  const files = ['index.html', 'vite.config.ts', 'public', 'src', ...names.map((name) => join('src', name))]
+  const words = '../src/api/words'
+  const shared = await readdir(join(sources, words)).catch(() => [])
+  const files = [
+    ...['index.html', 'vite.config.ts', 'public', 'src', ...names.map((name) => join('src', name))],
+    ...[words, ...shared.map((name) => join(words, name))],
+  ]
   const found = await Promise.all(files.map((name) => stat(join(sources, name)).catch(() => undefined)))
   const built = await stat(join(folder, 'index.html'))
   return found.some((source) => source !== undefined && source.mtimeMs > built.mtimeMs)

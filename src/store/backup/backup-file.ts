@@ -68,7 +68,7 @@ class BackupReader {
   }
 
   take(line: Buffer): void {
-    if (this.#trailer) throw damaged(this.#file, 'there is data after its end')
+    if (this.#trailer) throw damagedBackupError(this.#file, 'there is data after its end')
     if (this.#header && line[0] !== bracket) {
       this.#trailer = parseTrailer(line, this.#file)
       return
@@ -84,7 +84,7 @@ class BackupReader {
   #takeRow(line: Buffer, { tables }: BackupHeader): void {
     const [index, row] = parseRow(line, this.#file)
     const table = tables[index]
-    if (table === undefined) throw damaged(this.#file, 'a row refers to an unknown table')
+    if (table === undefined) throw damagedBackupError(this.#file, 'a row refers to an unknown table')
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1)
     const page = this.pages.at(-1)
     if (page?.table === table) page.rows.push(row)
@@ -93,12 +93,12 @@ class BackupReader {
 
   end(): Backup {
     if (!this.#header) throw foreign(this.#file)
-    if (!this.#trailer) throw damaged(this.#file, 'its end is missing')
+    if (!this.#trailer) throw damagedBackupError(this.#file, 'its end is missing')
     if (this.#trailer.sha256 !== this.#hash.digest('hex'))
-      throw damaged(this.#file, 'its content does not match its checksum')
+      throw damagedBackupError(this.#file, 'its content does not match its checksum')
     for (const [table, count] of this.#counts) {
       const promised = this.#trailer.rows[table] ?? 0
-      if (promised !== count) throw damaged(this.#file, `it has ${count} of ${promised} rows of ${table}`)
+      if (promised !== count) throw damagedBackupError(this.#file, `it has ${count} of ${promised} rows of ${table}`)
     }
     return { file: this.#file, bytes: statSync(this.#file).size, header: this.#header, rows: this.#counts }
   }
@@ -109,7 +109,7 @@ export function encodeRow(row: BackupRow): BackupRow {
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, encode(value)]))
 }
 
-export function damaged(file: string, reason: string, cause?: unknown): HeddleError {
+export function damagedBackupError(file: string, reason: string, cause?: unknown): HeddleError {
   return new HeddleError(
     'backup_damaged',
     `${file} is damaged: ${reason}`,
@@ -143,20 +143,20 @@ function parseHeader(line: Buffer, file: string): BackupHeader {
       `use that version to restore it${header.heddle === undefined ? '' : `: ${header.heddle}`}; nothing was changed`,
     )
   if (!Number.isSafeInteger(header.schema) || !Array.isArray(header.tables))
-    throw damaged(file, 'its header is invalid')
+    throw damagedBackupError(file, 'its header is invalid')
   return header as BackupHeader
 }
 
 function parseRow(line: Buffer, file: string): [number, BackupRow] {
   const [index, row] = (parse(line) ?? []) as [number, BackupRow]
-  if (typeof row !== 'object' || row === null) throw damaged(file, 'a row cannot be read')
+  if (typeof row !== 'object' || row === null) throw damagedBackupError(file, 'a row cannot be read')
   return [index, Object.fromEntries(Object.entries(row).map(([column, value]) => [column, decode(value)]))]
 }
 
 function parseTrailer(line: Buffer, file: string): BackupTrailer {
   const trailer = parse(line) as Partial<BackupTrailer> | undefined
   if (typeof trailer?.sha256 !== 'string' || typeof trailer.rows !== 'object')
-    throw damaged(file, 'a line in it cannot be read')
+    throw damagedBackupError(file, 'a line in it cannot be read')
   return trailer as BackupTrailer
 }
 
@@ -195,7 +195,7 @@ function explainReading(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)
   if (code === 'Z_DATA_ERROR' && error.message === 'incorrect header check') return foreign(file)
-  if (code.startsWith('Z_')) return damaged(file, error.message, error)
+  if (code.startsWith('Z_')) return damagedBackupError(file, error.message, error)
   if (code === 'ENOENT')
     return new HeddleError('backup_missing', `there is no file ${file}`, 'check the path', { cause: error })
   return new HeddleError(

@@ -1,5 +1,5 @@
 import type { Migration } from '../migration.ts'
-import { type Backup, type BackupRow, damaged, readBackup } from './backup-file.ts'
+import { type Backup, type BackupRow, damagedBackupError, readBackup } from './backup-file.ts'
 
 /** Migrations up to the backup's schema, applied before its rows are inserted, and all migrations, applied afterwards. */
 export interface RestoreMigrations {
@@ -44,19 +44,21 @@ export async function fillTables(backup: Backup, tables: EmptyTables): Promise<v
   const columnsOf = new Map<string, Set<string>>()
   for (const table of backup.header.tables) {
     const columns = await tables.columns(table)
-    if (columns.length === 0) throw damaged(backup.file, `schema ${backup.header.schema} has no table ${table}`)
+    if (columns.length === 0)
+      throw damagedBackupError(backup.file, `schema ${backup.header.schema} has no table ${table}`)
     columnsOf.set(table, new Set(columns))
   }
   await readBackup(backup.file, async (table, rows) => {
     // Column names become part of the statement: only those of the schema are accepted.
     const columns = Object.keys(rows[0] ?? {})
     const unknown = columns.find((column) => !columnsOf.get(table)?.has(column))
-    if (unknown !== undefined) throw damaged(backup.file, `${table} has no column ${unknown}`)
+    if (unknown !== undefined) throw damagedBackupError(backup.file, `${table} has no column ${unknown}`)
     await tables.insert(table, columns, rows)
   })
   for (const [table, expected] of backup.rows) {
     const restored = await tables.count(table)
-    if (restored !== expected) throw damaged(backup.file, `${restored} of ${expected} rows of ${table} were restored`)
+    if (restored !== expected)
+      throw damagedBackupError(backup.file, `${restored} of ${expected} rows of ${table} were restored`)
   }
 }
 

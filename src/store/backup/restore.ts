@@ -6,7 +6,7 @@ import type { DatabaseLocation } from '../open.ts'
 import { migrations, migrationsUpTo } from '../schema-version.ts'
 import { isKeptDatabase, restoreFile, restoreKept } from '../sqlite/restore.ts'
 import type { StoreContext } from '../store.ts'
-import { damaged, readBackup } from './backup-file.ts'
+import { damagedBackupError, readBackup } from './backup-file.ts'
 import type { ReplacedDatabase } from './restore-rows.ts'
 
 interface RestoreOptions {
@@ -48,7 +48,7 @@ export async function restoreBackup(
     return { bytes: backup.bytes, turns, ...replaced, wayBack: wayBack(replaced.keptAside) }
   } catch (error) {
     throw error instanceof ConstraintViolated
-      ? damaged(file, `it violates a constraint: ${error.message}`, error)
+      ? damagedBackupError(file, `it violates a constraint: ${error.message}`, error)
       : error
   }
 }

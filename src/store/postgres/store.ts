@@ -4,7 +4,7 @@ import { HeddleError, StorageFailure } from '../../domain/errors.ts'
 import { postgres } from '../dialect.ts'
 import { DrainGate } from '../drain-gate.ts'
 import { explainPostgres, isSerializationFailure, TransactionMisuse } from '../failures.ts'
-import { type Prepared, prepare } from '../statement.ts'
+import { type PreparedQuery, prepare } from '../statement.ts'
 import type { Hint, Reading, Store, StoreContext } from '../store.ts'
 import { type Executor, Transaction } from '../transaction.ts'
 import { hintChannel } from './hint-channel.ts'
@@ -170,7 +170,7 @@ function hintConnection({ url }: PostgresSettings): pg.ClientConfig {
 }
 
 function executorOn(client: Pick<PoolConnection, 'query'>): Executor {
-  const query = ({ sql, parameters, name }: Prepared) =>
+  const query = ({ sql, parameters, name }: PreparedQuery) =>
     client.query({ text: sql, values: [...parameters], ...(name === undefined ? {} : { name }) })
   return {
     all: async (prepared) => (await query(prepared)).rows,

@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import type { Prepared } from '../statement.ts'
+import type { PreparedQuery } from '../statement.ts'
 
 const maxCachedStatements = 400
 
@@ -28,13 +28,13 @@ export class SqliteConnection {
     return this.#db.isOpen && !this.#db.isTransaction
   }
 
-  all(query: Prepared): unknown[] {
+  all(query: PreparedQuery): unknown[] {
     const { statement, columns } = this.#statement(query.sql)
     const rows = statement.all(...(query.parameters as SQLInputValue[])) as unknown as unknown[][]
     return rows.map((values) => rowOf(columns, values))
   }
 
-  run(query: Prepared): number {
+  run(query: PreparedQuery): number {
     return Number(this.#statement(query.sql).statement.run(...(query.parameters as SQLInputValue[])).changes)
   }
 

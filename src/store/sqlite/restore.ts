@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readdirSync, renameSync, statSync } from 'nod
 import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import { startOfDay } from '../../domain/spending.ts'
-import { type Backup, type BackupRow, damaged } from '../backup/backup-file.ts'
+import { type Backup, type BackupRow, damagedBackupError } from '../backup/backup-file.ts'
 import {
   carriedColumns,
   type EmptyTables,
@@ -146,7 +146,7 @@ async function buildDraft(
     connection.exec('BEGIN IMMEDIATE')
     await fillTables(backup, tablesOn(connection))
     const lost = brokenReference(connection)
-    if (lost) throw damaged(backup.file, lost)
+    if (lost) throw damagedBackupError(backup.file, lost)
     connection.exec('COMMIT')
     checkIntegrity(connection, draft)
     await migrateSqlite(connection, draft, steps.all, context)

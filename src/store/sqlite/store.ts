@@ -3,7 +3,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { sqlite } from '../dialect.ts'
 import { DrainGate } from '../drain-gate.ts'
 import { explainSqlite, sqliteBusy, sqliteCode } from '../failures.ts'
-import { type Prepared, prepare, type Query } from '../statement.ts'
+import { type PreparedQuery, prepare, type Query } from '../statement.ts'
 import type { Hint, Reading, Store, StoreContext } from '../store.ts'
 import { SqliteConnection } from './connection.ts'
 import { SqliteWriter } from './writer.ts'
@@ -21,7 +21,7 @@ export function openSqliteStore(file: string, context: StoreContext, writing: Sq
   }
   const reading = readerBeside(writing, file)
   // After each commit every other connection forgets its pages and reloads them. Only what cannot write is read here.
-  const connectionFor = ({ sql }: Prepared) => (writing.isIdle && /^\s*select\b/i.test(sql) ? writing : reading)
+  const connectionFor = ({ sql }: PreparedQuery) => (writing.isIdle && /^\s*select\b/i.test(sql) ? writing : reading)
   const writer = new SqliteWriter(writing, file, context, send)
   const gate = new DrainGate()
 
@@ -102,7 +102,11 @@ export async function retryWhileBusy<T>(file: string, { clock }: StoreContext, a
   }
 }
 
-function readingOn(connectionFor: (query: Prepared) => SqliteConnection, file: string, context: StoreContext): Reading {
+function readingOn(
+  connectionFor: (query: PreparedQuery) => SqliteConnection,
+  file: string,
+  context: StoreContext,
+): Reading {
   const all = <R>(query: Query<R>): Promise<R[]> =>
     retryWhileBusy(file, context, () => {
       const prepared = prepare(query, sqlite)

@@ -7,6 +7,7 @@ import { decide } from '../approvals/decide.ts'
 import { claimRuns } from '../claim.ts'
 import type { Claimant, ClaimedRun } from '../claimed-run.ts'
 import { freeSlots } from '../lanes.ts'
+import { nextRuns } from '../queue-order.ts'
 import { type AcceptedInput, type Submission, submit } from '../submit.ts'
 import type { Arrivals } from './arrivals.ts'
 import type { Lease } from './lease.ts'
@@ -104,8 +105,17 @@ export class Claimer {
   }
 }
 
-/** Whether a claim is worth a try. Takes no lock and may be out of date: each claim checks the limits itself. */
-async function isAnyClaimable(rows: Reading, { limits }: Engine, { ownerId }: Claimant): Promise<boolean> {
+/**
+ * Whether a claim is worth a try. Takes no lock and may be out of date: each claim checks the limits itself. It is asked with each
+ * hint: of the workers without room for what is queued, none may take the claim lock.
+ */
+async function isAnyClaimable(rows: Reading, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<boolean> {
   const view = await viewOfClaimant(rows, ownerId)
-  return view !== undefined && view.queued > 0 && lanes.some((lane) => freeSlots(limits, view.running, lane) > 0)
+  if (!view || view.queued === 0) return false
+  const { running } = view
+  const isAnyAllowed =
+    sessionId === undefined &&
+    running.every(({ suspects }) => suspects === 0) &&
+    lanes.every((lane) => freeSlots(limits, running, lane) > 0)
+  return isAnyAllowed || (await nextRuns(rows, { limits, running, sessionId, max: 1 })).length > 0
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
+import { linkLabel } from '../../../../src/api/words/link-label.ts'
 import { useFolder } from '../../api/folder.ts'
 import { get } from '../../api/request.ts'
 import type { Why } from '../../api/wire.ts'
@@ -14,7 +15,6 @@ import { Reference } from '../../parts/reference.tsx'
 import { countOf } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
-import { linkLabel } from './link-label.ts'
 import styles from './why.module.css'
 
 type WhyLink = Why['chain'][number]

@@ -1,4 +1,9 @@
-/** Labels for links whose name in JSON says less; the same as in a terminal. */
+/** What a link of `why` is called in a terminal and on the page. */
+export function linkLabel(how: string): string {
+  return labels[how] ?? how
+}
+
+/** Labels for links of `why` whose name in JSON says less. */
 const labels: Partial<Record<string, string>> = {
   'told in': 'summarised in',
   'tells of': 'summary of',
@@ -15,8 +20,4 @@ const labels: Partial<Record<string, string>> = {
   left: 'answered with',
   began: 'started',
   'begun with': 'shown to',
-}
-
-export function linkLabel(how: string): string {
-  return labels[how] ?? how
 }
