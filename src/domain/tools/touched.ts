@@ -1,4 +1,5 @@
 import type { Coverage } from '../approval.ts'
+import type { Millis } from '../clock.ts'
 
 /**
  * Changes of a folder's files during a call, from a scan before and one after it; also those that other processes made.
@@ -55,6 +56,8 @@ export interface CommandVersion {
   /** Null if there was no file. */
   before: ReadContent | null
   after: ReadContent | null
+  /** When the content after the command was last modified; absent if there is no file. */
+  modifiedAt?: Millis
   /** The file with these lines that was moved or copied there; its path is empty where several files come into question. */
   origin?: { path: string; content: ReadContent }
 }

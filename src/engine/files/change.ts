@@ -97,7 +97,7 @@ async function keep(
   const label = joinLabels([run.label, ...old])
   const written = { path: join(folder, path), sha256: after, isCreated: current === null, at, label }
   await run.write('step', async (tx) => {
-    await recordFileChange(tx, { ...change, mode: before?.mode ?? null, at }, content)
+    await recordFileChange(tx, { ...change, mode: before?.mode ?? null, at, replaced: before?.times }, content)
     await recordContentLabel(tx, change.runId, written)
   })
 }

@@ -1,4 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
+import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { CommandVersions, ReadContent } from '../../domain/tools/touched.ts'
 import { lastHashes } from '../../store/rows/files/found-files.ts'
 import type { Reading } from '../../store/store.ts'
@@ -14,7 +15,7 @@ const slackMs = 10
 export interface UnrecordedFile {
   path: string
   content: ReadContent
-  changedAt: Millis
+  times: FileTimes
 }
 
 /**
@@ -32,12 +33,12 @@ export async function findUnrecorded(
   const recorded = new Set([...hashes.values(), ...known.map(([, { sha256 }]) => sha256)])
   const copies = changed.filter(([path, { sha256 }]) => !hashes.has(path) && recorded.has(sha256))
   const found = [...known, ...copies].flatMap(([path, content]): UnrecordedFile[] => {
-    const { changedAt } = readFingerprint(marks.get(path) ?? '')
+    const { changedAt, modifiedAt } = readFingerprint(marks.get(path) ?? '')
     // Another command may have changed it while this one surveyed.
-    return changedAt + slackMs < since ? [{ path, content, changedAt }] : []
+    return changedAt + slackMs < since ? [{ path, content, times: { changedAt, modifiedAt } }] : []
   })
   // Work usually goes on with what was changed last.
-  found.sort((a, b) => b.changedAt - a.changedAt)
+  found.sort((a, b) => b.times.changedAt - a.times.changedAt)
   let bytes = 0
   return found.filter(({ content }, at) => {
     bytes += content.bytes?.length ?? 0

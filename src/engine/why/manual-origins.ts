@@ -13,8 +13,10 @@ import {
   isEarlier,
   maxSimilarVersions,
   replacedOwnVersions,
+  sourcesByTime,
   traceHolders,
   traceInVersion,
+  traceSources,
   wasReplacedUnrecorded,
 } from './content-holders.ts'
 import type { DiskState } from './disk-state.ts'
@@ -64,9 +66,12 @@ export async function manualOrigins(
   const isShort = significantLines(text).size < minLines || text.length < minLetters
   const holders = await findHolders(tracer, file, hash)
   if (holders.length > 0 && !isShort) {
-    const { all, isCut } = await traceHolders(tracer, file, holders, lines)
+    const sources = await sourcesByTime(tracer, file, holders)
+    const { all, isCut } = sources
+      ? await traceSources(tracer, file, sources, lines)
+      : await traceHolders(tracer, file, holders, lines)
     const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-    const isDoubtful = mayBeCommand || (await mayBeRestored(tracer, file, holders))
+    const isDoubtful = mayBeCommand || (!sources && (await mayBeRestored(tracer, file, holders)))
     const written: TracedLine = { author: unmatched, transfers: [] }
     const traced = lines.map((line, at) => {
       const doubts = isDoubtful && !file.kept?.has(line) ? [written] : []
@@ -155,7 +160,7 @@ async function wasThereThen(
     if (next.after !== version.after) return false
   }
   const now = await disk.read(version)
-  return now?.kind === 'file' && now.sha256 === version.after && now.changedAt < changedAt
+  return now?.kind === 'file' && now.sha256 === version.after && now.times.changedAt < changedAt
 }
 
 /**
@@ -194,7 +199,7 @@ async function replacementTime(
   if (next) return next.found?.changedAt ?? (next.command?.since ?? next.at) + slackMs
   const now = await disk.read(version)
   const isReplaced = now?.kind === 'file' && now.sha256 !== version.after && !isSwapped(now.sha256)
-  return isReplaced ? now.changedAt : undefined
+  return isReplaced ? now.times.changedAt : undefined
 }
 
 /** Drops "by hand" where it is unknown who changed the file: a command may have moved or copied the line. */

@@ -1,11 +1,18 @@
 import type { Migration } from '../migration.ts'
 
-/** Hashes of the lines of each version of a file, by which `why` finds the files that had a line. */
+/**
+ * Of each version of a file the hashes of its lines, by which `why` finds the files that had a line, and times of the file system, by
+ * which it tells a file that was moved from one that was written: when a command left or found a content, and when the one that a tool
+ * replaced was changed.
+ */
 export const lineHashes: Migration = {
   id: 43,
   name: 'line-hashes',
-  up: ({ text }) => [
+  up: ({ int, text }) => [
     `ALTER TABLE file_changes ADD COLUMN line_hashes ${text}`,
     `ALTER TABLE command_changes ADD COLUMN line_hashes ${text}`,
+    `ALTER TABLE file_changes ADD COLUMN before_changed_at ${int}`,
+    `ALTER TABLE file_changes ADD COLUMN before_modified_at ${int}`,
+    `ALTER TABLE command_changes ADD COLUMN modified_at ${int}`,
   ],
 }

@@ -83,6 +83,7 @@ CREATE TABLE command_changes (
   at bigint NOT NULL,
   found bigint NOT NULL DEFAULT 0,
   line_hashes text COLLATE "C",
+  modified_at bigint,
   CONSTRAINT command_changes_check CHECK ((origin_path IS NULL) = (origin_hash IS NULL)),
   CONSTRAINT command_changes_found_check CHECK (found = 0 OR found = 1),
   CONSTRAINT command_changes_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
@@ -199,6 +200,8 @@ CREATE TABLE file_changes (
   undone_at bigint,
   line_map text COLLATE "C",
   line_hashes text COLLATE "C",
+  before_changed_at bigint,
+  before_modified_at bigint,
   CONSTRAINT file_changes_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT file_changes_pkey PRIMARY KEY (id)
 );

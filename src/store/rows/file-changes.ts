@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
+import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
@@ -24,15 +25,19 @@ interface FileChange {
   lineMap: string | null
 }
 
-/** With hashes of the lines that earlier records of the file do not have. */
 interface NewFileChange extends FileChange {
+  /** Of the lines that earlier records of the file do not have. */
   lineHashes: string
+  /** Of the replaced file. */
+  replaced?: FileTimes | undefined
 }
 
 export interface StoredFileChange extends FileChange {
   id: number
   /** Null in records from before these hashes. */
   lineHashes: string | null
+  /** Of the replaced file, in whole milliseconds; absent if there was none, or they were not recorded. */
+  replaced?: FileTimes
   undoneAt: Millis | null
 }
 
@@ -63,6 +68,8 @@ export async function recordFileChange(
       undone_at: null,
       line_map: change.lineMap,
       line_hashes: change.lineHashes,
+      before_changed_at: change.replaced ? Math.ceil(change.replaced.changedAt) : null,
+      before_modified_at: change.replaced ? Math.trunc(change.replaced.modifiedAt) : null,
     }),
   )
   await trackFile(tx, change)
@@ -150,6 +157,7 @@ export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Pr
 }
 
 export function changeFrom(row: ChangeRow): StoredFileChange {
+  const { before_changed_at: changedAt, before_modified_at: modifiedAt } = row
   return {
     id: row.id,
     runId: row.run_id,
@@ -163,6 +171,7 @@ export function changeFrom(row: ChangeRow): StoredFileChange {
     undoneAt: row.undone_at,
     lineMap: row.line_map,
     lineHashes: row.line_hashes,
+    ...(changedAt !== null && modifiedAt !== null && { replaced: { changedAt, modifiedAt } }),
   }
 }
 
@@ -182,6 +191,8 @@ const insert = statement((db, row: NewRow) =>
     undone_at: row.undone_at,
     line_map: row.line_map,
     line_hashes: row.line_hashes,
+    before_changed_at: row.before_changed_at,
+    before_modified_at: row.before_modified_at,
   }),
 )
 

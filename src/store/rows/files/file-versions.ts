@@ -22,6 +22,8 @@ export interface CommandChange {
   origin?: { path: string; hash: string }
   lineMap: string | null
   lineHashes: string
+  /** When the content was last modified; null where there is none. */
+  modifiedAt: Millis | null
   /** Start and end of the command. With `isFound`: last change of the file, and start of the command. */
   since: Millis
   at: Millis
@@ -32,6 +34,8 @@ export interface CommandChange {
 export interface FileVersion extends StoredFileChange {
   /** The command that left it. */
   command?: { since: Millis; origin?: { path: string; hash: string } }
+  /** When a content that a command left or found was last modified, in whole milliseconds; absent if that was not recorded. */
+  modifiedAt?: Millis
   /** A command found the file in this state, without a record of the change; `before` and `after` are the same. */
   found?: { changedAt: Millis }
   /** Order of all versions: id of the last tool change, then id of the command's change. */
@@ -51,6 +55,7 @@ export function recordCommandChange(tx: Tx, change: CommandChange): void {
       origin_hash: change.origin?.hash ?? null,
       line_map: change.lineMap,
       line_hashes: change.lineHashes,
+      modified_at: change.modifiedAt === null ? null : Math.trunc(change.modifiedAt),
       since: change.since,
       at: change.at,
       found: change.isFound ? 1 : 0,
@@ -158,8 +163,10 @@ function fromToolRow(row: Selectable<Tables['file_changes']>): FileVersion {
 }
 
 function fromCommandRow(row: Selectable<Tables['command_changes']>): FileVersion {
-  const { origin_path: path, origin_hash: hash, since } = row
-  const version = { ...changeFrom({ ...row, mode: null, undone_at: null }), order: [row.follows, row.id] as const }
+  const { origin_path: path, origin_hash: hash, since, modified_at } = row
+  const change = changeFrom({ ...row, mode: null, undone_at: null, before_changed_at: null, before_modified_at: null })
+  const order = [row.follows, row.id] as const
+  const version = { ...change, order, ...(modified_at !== null && { modifiedAt: modified_at }) }
   if (row.found) return { ...version, found: { changedAt: since } }
   return { ...version, command: { since, ...(path !== null && hash !== null && { origin: { path, hash } }) } }
 }
@@ -168,9 +175,9 @@ const insertCommandChange = statement((db, row: Omit<Selectable<Tables['command_
   raw(
     db,
     sql`INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, origin_path, origin_hash,
-          line_map, line_hashes, follows, since, at, found)
+          line_map, line_hashes, modified_at, follows, since, at, found)
         VALUES (${row.run_id}, ${row.call_id}, ${row.folder}, ${row.path}, ${row.before_hash}, ${row.after_hash},
-          ${row.origin_path}, ${row.origin_hash}, ${row.line_map}, ${row.line_hashes},
+          ${row.origin_path}, ${row.origin_hash}, ${row.line_map}, ${row.line_hashes}, ${row.modified_at},
           coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at}, ${row.found})`,
   ),
 )
