@@ -250,6 +250,8 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     origin_hash: string | null
     line_map: string | null
     line_hashes: Generated<string | null>
+    before_changed_at: Generated<number | null>
+    before_modified_at: Generated<number | null>
     /** When the content was last modified; null where there is none, or it was not recorded. */
     modified_at: Generated<number | null>
     /** Newest row of `file_changes` at that time. */

@@ -1,5 +1,5 @@
 import type { Coverage } from '../approval.ts'
-import type { Millis } from '../clock.ts'
+import type { FileTimes } from './path-handle.ts'
 
 /**
  * Changes of a folder's files during a call, from a scan before and one after it; also those that other processes made.
@@ -48,6 +48,8 @@ export interface ReadContent {
   /** Empty if it was not read. */
   sha256: string
   bytes?: Buffer
+  /** Of the file when it was read. */
+  times?: FileTimes
 }
 
 /** A file before and after a command. */
@@ -56,8 +58,6 @@ export interface CommandVersion {
   /** Null if there was no file. */
   before: ReadContent | null
   after: ReadContent | null
-  /** When the content after the command was last modified; absent if there is no file. */
-  modifiedAt?: Millis
   /** The file with these lines that was moved or copied there; its path is empty where several files come into question. */
   origin?: { path: string; content: ReadContent }
 }

@@ -48,7 +48,7 @@ export async function prepareVersions(
 }
 
 function changeOf(
-  { path, before, after, modifiedAt, origin }: CommandVersion,
+  { path, before, after, origin }: CommandVersion,
   { folder }: CommandVersions,
   call: CommandCall,
 ): CommandChange {
@@ -63,7 +63,8 @@ function changeOf(
     ...(origin && { origin: { path: origin.path, hash: origin.content.sha256 } }),
     lineMap: map && writeLineMap(map),
     lineHashes: packLineHashes([before?.bytes, after?.bytes]),
-    modifiedAt: modifiedAt ?? null,
+    modifiedAt: after?.times?.modifiedAt ?? null,
+    replaced: before?.times,
   }
 }
 

@@ -3,7 +3,6 @@ import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { CommandVersions, ReadContent } from '../../domain/tools/touched.ts'
 import { lastHashes } from '../../store/rows/files/found-files.ts'
 import type { Reading } from '../../store/store.ts'
-import { readFingerprint } from '../../tools/files/fingerprint.ts'
 
 /** Max files, and bytes of files, that one survey records. */
 const maxFound = 300
@@ -24,7 +23,7 @@ export interface UnrecordedFile {
  */
 export async function findUnrecorded(
   rows: Reading,
-  { folder, before: { marks, contents } }: CommandVersions,
+  { folder, before: { contents } }: CommandVersions,
   since: Millis,
 ): Promise<UnrecordedFile[]> {
   const hashes = await lastHashes(rows, folder)
@@ -33,9 +32,9 @@ export async function findUnrecorded(
   const recorded = new Set([...hashes.values(), ...known.map(([, { sha256 }]) => sha256)])
   const copies = changed.filter(([path, { sha256 }]) => !hashes.has(path) && recorded.has(sha256))
   const found = [...known, ...copies].flatMap(([path, content]): UnrecordedFile[] => {
-    const { changedAt, modifiedAt } = readFingerprint(marks.get(path) ?? '')
+    const { times } = content
     // Another command may have changed it while this one surveyed.
-    return changedAt + slackMs < since ? [{ path, content, times: { changedAt, modifiedAt } }] : []
+    return times && times.changedAt + slackMs < since ? [{ path, content, times }] : []
   })
   // Work usually goes on with what was changed last.
   found.sort((a, b) => b.times.changedAt - a.times.changedAt)

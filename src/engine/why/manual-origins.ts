@@ -63,6 +63,8 @@ export async function manualOrigins(
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
   const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
+  // Half of what was there is left: it may have been edited instead of being replaced by another file.
+  const isEdited = (file.kept?.size ?? 0) * 2 >= isTrivial.length
   const isShort = significantLines(text).size < minLines || text.length < minLetters
   const holders = await findHolders(tracer, file, hash)
   if (holders.length > 0 && !isShort) {
@@ -86,8 +88,7 @@ export async function manualOrigins(
   for (const { version, shared, isWeak, isReplaced } of [...short, ...similar]) {
     const isMoved = await areGone(tracer, [version])
     const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
-    // A file that existed before may have been edited instead.
-    const isDoubtful = isWeak || isReplaced || isUnlikely || file.since !== undefined
+    const isDoubtful = isWeak || isReplaced || isUnlikely || isEdited
     const content = await tracer.contents.get(version.after ?? '', version)
     const both = content && linesOfBoth(content, bytes)
     const origins = both ? possibleOrigins(both.oldLines, both.newLines) : []

@@ -2,8 +2,7 @@ import type { Migration } from '../migration.ts'
 
 /**
  * Of each version of a file the hashes of its lines, by which `why` finds the files that had a line, and times of the file system, by
- * which it tells a file that was moved from one that was written: when a command left or found a content, and when the one that a tool
- * replaced was changed.
+ * which it tells a file that was moved from one that was written: of what was replaced, and of what a command left or found.
  */
 export const lineHashes: Migration = {
   id: 43,
@@ -13,6 +12,8 @@ export const lineHashes: Migration = {
     `ALTER TABLE command_changes ADD COLUMN line_hashes ${text}`,
     `ALTER TABLE file_changes ADD COLUMN before_changed_at ${int}`,
     `ALTER TABLE file_changes ADD COLUMN before_modified_at ${int}`,
+    `ALTER TABLE command_changes ADD COLUMN before_changed_at ${int}`,
+    `ALTER TABLE command_changes ADD COLUMN before_modified_at ${int}`,
     `ALTER TABLE command_changes ADD COLUMN modified_at ${int}`,
   ],
 }

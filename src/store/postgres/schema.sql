@@ -83,6 +83,8 @@ CREATE TABLE command_changes (
   at bigint NOT NULL,
   found bigint NOT NULL DEFAULT 0,
   line_hashes text COLLATE "C",
+  before_changed_at bigint,
+  before_modified_at bigint,
   modified_at bigint,
   CONSTRAINT command_changes_check CHECK ((origin_path IS NULL) = (origin_hash IS NULL)),
   CONSTRAINT command_changes_found_check CHECK (found = 0 OR found = 1),

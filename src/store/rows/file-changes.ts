@@ -68,11 +68,18 @@ export async function recordFileChange(
       undone_at: null,
       line_map: change.lineMap,
       line_hashes: change.lineHashes,
-      before_changed_at: change.replaced ? Math.ceil(change.replaced.changedAt) : null,
-      before_modified_at: change.replaced ? Math.trunc(change.replaced.modifiedAt) : null,
+      ...replacedColumns(change.replaced),
     }),
   )
   await trackFile(tx, change)
+}
+
+/** Whole milliseconds: the time of change is not later than told, and that of modification not earlier. */
+export function replacedColumns(times: FileTimes | undefined) {
+  return {
+    before_changed_at: times ? Math.ceil(times.changedAt) : null,
+    before_modified_at: times ? Math.trunc(times.modifiedAt) : null,
+  }
 }
 
 /** Stores a content once, however many versions have it. */

@@ -777,7 +777,7 @@ CREATE TABLE command_changes (
   line_map    TEXT,
   follows     INTEGER NOT NULL,
   since       INTEGER NOT NULL,
-  at          INTEGER NOT NULL, found INTEGER NOT NULL DEFAULT 0 CHECK (found = 0 OR found = 1), line_hashes TEXT, modified_at INTEGER,
+  at          INTEGER NOT NULL, found INTEGER NOT NULL DEFAULT 0 CHECK (found = 0 OR found = 1), line_hashes TEXT, before_changed_at INTEGER, before_modified_at INTEGER, modified_at INTEGER,
   CHECK ((origin_path IS NULL) = (origin_hash IS NULL))
 ) STRICT;
 

@@ -11,7 +11,6 @@ import type {
   TouchedFiles,
 } from '../../domain/tools/touched.ts'
 import type { FileThreads } from '../files/file-threads.ts'
-import { readFingerprint } from '../files/fingerprint.ts'
 import { isTemporary } from '../files/place.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
 import { withOrigins } from './command-origins.ts'
@@ -94,7 +93,6 @@ async function versionsAfter(
         path,
         before: marks.has(path) ? (contents.get(path) ?? unread) : null,
         after: mark === null ? null : (now.get(path) ?? unread),
-        ...(mark !== null && { modifiedAt: readFingerprint(mark).modifiedAt }),
       }),
     )
     // Skip the temporary file of a concurrent write, which has a version of its own.

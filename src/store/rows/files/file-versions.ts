@@ -2,12 +2,13 @@ import { join } from 'node:path'
 import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { Millis } from '../../../domain/clock.ts'
+import type { FileTimes } from '../../../domain/tools/path-handle.ts'
 import type { Touched } from '../../../domain/tools/touched.ts'
 import { raw } from '../../raw.ts'
 import { statement } from '../../statement.ts'
 import type { Reading, Tx } from '../../store.ts'
 import type { Tables } from '../../tables.ts'
-import { changeFrom, type StoredFileChange } from '../file-changes.ts'
+import { changeFrom, replacedColumns, type StoredFileChange } from '../file-changes.ts'
 
 /** A file that a command changed, as the surveys around it saw it. */
 export interface CommandChange {
@@ -24,6 +25,8 @@ export interface CommandChange {
   lineHashes: string
   /** When the content was last modified; null where there is none. */
   modifiedAt: Millis | null
+  /** Of the file before the command. */
+  replaced?: FileTimes | undefined
   /** Start and end of the command. With `isFound`: last change of the file, and start of the command. */
   since: Millis
   at: Millis
@@ -55,6 +58,7 @@ export function recordCommandChange(tx: Tx, change: CommandChange): void {
       origin_hash: change.origin?.hash ?? null,
       line_map: change.lineMap,
       line_hashes: change.lineHashes,
+      ...replacedColumns(change.replaced),
       modified_at: change.modifiedAt === null ? null : Math.trunc(change.modifiedAt),
       since: change.since,
       at: change.at,
@@ -164,7 +168,7 @@ function fromToolRow(row: Selectable<Tables['file_changes']>): FileVersion {
 
 function fromCommandRow(row: Selectable<Tables['command_changes']>): FileVersion {
   const { origin_path: path, origin_hash: hash, since, modified_at } = row
-  const change = changeFrom({ ...row, mode: null, undone_at: null, before_changed_at: null, before_modified_at: null })
+  const change = changeFrom({ ...row, mode: null, undone_at: null })
   const order = [row.follows, row.id] as const
   const version = { ...change, order, ...(modified_at !== null && { modifiedAt: modified_at }) }
   if (row.found) return { ...version, found: { changedAt: since } }
@@ -175,9 +179,10 @@ const insertCommandChange = statement((db, row: Omit<Selectable<Tables['command_
   raw(
     db,
     sql`INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, origin_path, origin_hash,
-          line_map, line_hashes, modified_at, follows, since, at, found)
+          line_map, line_hashes, before_changed_at, before_modified_at, modified_at, follows, since, at, found)
         VALUES (${row.run_id}, ${row.call_id}, ${row.folder}, ${row.path}, ${row.before_hash}, ${row.after_hash},
-          ${row.origin_path}, ${row.origin_hash}, ${row.line_map}, ${row.line_hashes}, ${row.modified_at},
+          ${row.origin_path}, ${row.origin_hash}, ${row.line_map}, ${row.line_hashes},
+          ${row.before_changed_at}, ${row.before_modified_at}, ${row.modified_at},
           coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at}, ${row.found})`,
   ),
 )
