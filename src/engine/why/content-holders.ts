@@ -50,7 +50,7 @@ export function isEarlier(version: FileVersion, { before, changedAt = Number.POS
  * Versions that a content was moved from, or copied from with its times: when it was last modified, they were made. Undefined if times
  * do not tell: a content that is written here is modified when its file is changed.
  */
-export async function sourcesByTime(
+export async function findSourcesByTime(
   tracer: Tracer,
   { changedAt = 0, modifiedAt = changedAt }: TracedFile,
   holders: readonly FileVersion[],

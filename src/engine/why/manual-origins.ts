@@ -10,10 +10,10 @@ import { linesIn } from '../files/match-lines.ts'
 import {
   ambiguousCopy,
   findHolders,
+  findSourcesByTime,
   isEarlier,
   maxSimilarVersions,
   replacedOwnVersions,
-  sourcesByTime,
   traceHolders,
   traceInVersion,
   traceSources,
@@ -68,7 +68,7 @@ export async function manualOrigins(
   const isShort = significantLines(text).size < minLines || text.length < minLetters
   const holders = await findHolders(tracer, file, hash)
   if (holders.length > 0 && !isShort) {
-    const sources = await sourcesByTime(tracer, file, holders)
+    const sources = await findSourcesByTime(tracer, file, holders)
     const { all, isCut } = sources
       ? await traceSources(tracer, file, sources, lines)
       : await traceHolders(tracer, file, holders, lines)

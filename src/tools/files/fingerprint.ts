@@ -16,6 +16,6 @@ export function readFingerprint(mark: string): { size: number; isFile: boolean }
   return { size, isFile: (mode & kindBits) === plainFile, changedAt, modifiedAt }
 }
 
-export function timesOf({ ctimeMs, mtimeMs }: Stats): FileTimes {
+export function fileTimes({ ctimeMs, mtimeMs }: Stats): FileTimes {
   return { changedAt: ctimeMs, modifiedAt: mtimeMs }
 }

@@ -6,7 +6,7 @@ import { isRunByGit } from '../guard/git-places.ts'
 import { protectedPathError } from '../guard/guarded-places.ts'
 import { isAmong, readOnlyPlace } from '../guard/protected-places.ts'
 import type { Descriptor, NewFile } from './disk.ts'
-import { timesOf } from './fingerprint.ts'
+import { fileTimes } from './fingerprint.ts'
 import { namesBelow, type OpenedPath, openInside, type PathEnd, type ResolvedPath, type Root } from './inside.ts'
 import { changedFileError, kindOf, outsideFolderError, wrongKind } from './path-refusals.ts'
 import { shownName } from './shown-name.ts'
@@ -110,7 +110,7 @@ async function readAt(root: Root, shown: string, path: string): Promise<Found> {
     let filled = 0
     for (let count = -1; filled < into.length && count !== 0; filled += count)
       count = await file.read(into.subarray(filled), filled)
-    const [bytes, mode, times] = [into.subarray(0, filled), stats.mode & permissionBits, timesOf(stats)]
+    const [bytes, mode, times] = [into.subarray(0, filled), stats.mode & permissionBits, fileTimes(stats)]
     return { file: { bytes, mode, times }, stats, opened: file }
   } catch (error) {
     await file.close()
