@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { packLineHashes } from '../src/engine/files/line-hashes.ts'
 import { mapContents, writeLineMap } from '../src/engine/files/line-map.ts'
 import { packContent } from '../src/engine/files/pack-content.ts'
 import { homePaths } from '../src/home/home.ts'
@@ -19,11 +20,11 @@ export async function fillVersions(home: string, folder: string, path: string, v
   db.exec('PRAGMA synchronous = OFF; BEGIN')
   const runs = db.prepare('SELECT id FROM runs LIMIT ?').all(versions) as { id: string }[]
   const change = db.prepare(
-    'INSERT INTO file_changes (run_id, call_id, folder, path, before_hash, after_hash, at, line_map) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO file_changes (run_id, call_id, folder, path, before_hash, after_hash, at, line_map, line_hashes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const command = db.prepare(
-    `INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, line_map, follows, since, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT max(id) FROM file_changes), ?, ?)`,
+    `INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, line_map, line_hashes, follows, since, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT max(id) FROM file_changes), ?, ?)`,
   )
   const ended = db.prepare(
     `INSERT INTO steps (run_id, seq, kind, payload_json, at, touched_folder) VALUES (?, 1000, 'ended', ?, ?, ?)`,
@@ -37,10 +38,12 @@ export async function fillVersions(home: string, folder: string, path: string, v
     const map = before ? writeLineMap(mapContents(before, after) ?? []) : null
     const hashes = [before ? hashOf(before) : null, hashOf(after)]
     const at = begun + number * 1000
-    if (number % 2 === 0) change.run(id, 'call-1', folder, path, ...hashes, at, map)
+    const added = before ? `line of version ${number}\n` : String(after)
+    if (number % 2 === 0)
+      change.run(id, 'call-1', folder, path, ...hashes, at, map, packLineHashes([Buffer.from(added)]))
     else {
       const touched = { folder, created: [], changed: [path], removed: [], more: 0, unrecorded: 0 }
-      command.run(id, 'call-1', folder, path, ...hashes, map, at - 500, at)
+      command.run(id, 'call-1', folder, path, ...hashes, map, packLineHashes([before, after]), at - 500, at)
       ended.run(id, JSON.stringify({ id: 'call-1', name: 'exec', status: 'ok', touched }), at, folder)
     }
     before = after

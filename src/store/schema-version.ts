@@ -22,6 +22,7 @@ import { indexOfFailedRuns } from './migrations/0039-failed-runs.ts'
 import { indexOfRefusedPlans } from './migrations/0040-refused-plans.ts'
 import { narrowIndexes } from './migrations/0041-narrow-indexes.ts'
 import { foundFiles } from './migrations/0042-found-files.ts'
+import { lineHashes } from './migrations/0043-line-hashes.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -87,6 +88,7 @@ export const migrations: readonly Migration[] = [
   indexOfRefusedPlans,
   narrowIndexes,
   foundFiles,
+  lineHashes,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

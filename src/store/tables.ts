@@ -230,6 +230,11 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     undone_at: number | null
     /** Which lines are of the version before; null where it was not computed. */
     line_map: Generated<string | null>
+    /** Hashes of the lines that earlier rows of the file do not have; null where they were not computed. */
+    line_hashes: Generated<string | null>
+    /** When the replaced file was last changed, and its content modified; null where there was none, or it was not recorded. */
+    before_changed_at: Generated<number | null>
+    before_modified_at: Generated<number | null>
   }
   /** Changes of files that the surveys around a command saw. A hash is empty where the content was not read. */
   command_changes: {
@@ -244,6 +249,11 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     origin_path: string | null
     origin_hash: string | null
     line_map: string | null
+    line_hashes: Generated<string | null>
+    before_changed_at: Generated<number | null>
+    before_modified_at: Generated<number | null>
+    /** When the content was last modified; null where there is none, or it was not recorded. */
+    modified_at: Generated<number | null>
     /** Newest row of `file_changes` at that time. */
     follows: number
     since: number

@@ -39,11 +39,12 @@ export function commandHands(database: Database, moreTools: (pool: () => Hands) 
     await pool.remove()
     rmSync(elsewhere, { recursive: true, force: true })
   })
-  const say = (...calls: Calls) => {
+  const sayIn = (folder: string, ...calls: Calls) => {
     const words = `do ${++said}`
     plans[words] = [calls]
-    return pool.ask(words, `session-${said}`)
+    return pool.ask(words, `session-${said}`, folder)
   }
+  const say = (...calls: Calls) => sayIn(pool.folder, ...calls)
   const ask = (reference: string, folder = pool.folder, store: Store = pool.engine.store) =>
     why({ store, protect: nothingProtected, budget: { usd: 5, tokens: 1000 } }, folder, reference)
   return {
@@ -53,6 +54,7 @@ export function commandHands(database: Database, moreTools: (pool: () => Hands) 
     /** A path in the session's folder. */
     at: (path: string) => join(pool.folder, path),
     say,
+    sayIn,
     exec: (command: string) => say({ name: 'exec', input: { command } }),
     /** A command that has done its work and waits. */
     async begin(command: string) {

@@ -38,8 +38,8 @@ export interface Hands extends TestEngine {
   put(name: string, content: string): void
   content(name: string): string
   names(): string[]
-  /** Says something in a session of the folder; resolves with its run when all of it is over. */
-  ask(content: string, label?: string): Promise<string>
+  /** Says something in a session of the folder, or of another one; resolves with its run when all of it is over. */
+  ask(content: string, label?: string, sessionFolder?: string): Promise<string>
   /** What the calls of a run came to, in order. */
   outputs(runId: string): Promise<unknown[]>
   changes(...runIds: string[]): ReturnType<typeof changesOf>
@@ -55,8 +55,8 @@ export async function newHands(database: Database, model: Model, tools: Tool[] =
     put: (name, content) => writeFileSync(join(folder, name), content),
     content: (name) => readFileSync(join(folder, name), 'utf8'),
     names: () => readdirSync(folder).sort(),
-    async ask(content, label = 'main') {
-      const { itemId, runId } = await under.say(content, { folder, label })
+    async ask(content, label = 'main', sessionFolder = folder) {
+      const { itemId, runId } = await under.say(content, { folder: sessionFolder, label })
       await whenEnded(under.engine, itemId, new AbortController().signal)
       return runId ?? ''
     },

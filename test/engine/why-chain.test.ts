@@ -4,7 +4,7 @@ import type { FileVersion } from '../../src/store/rows/files/file-versions.ts'
 
 const version = (runId: string, at: number, order: [number, number]): FileVersion => ({
   ...{ id: 1, runId, callId: 'call', folder: '/here', path: 'a.py', before: null, after: 'hash' },
-  ...{ mode: null, at, undoneAt: null, lineMap: null, order },
+  ...{ mode: null, at, undoneAt: null, lineMap: null, lineHashes: null, order },
 })
 
 // The tool's change is recorded at 100, and the command begins at 150, before there is a file.

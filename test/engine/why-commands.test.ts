@@ -161,7 +161,7 @@ test('the first line of a file keeps its author however many versions there are'
     for (let at = 0; at < count; at++) {
       const [before, after] = [hashOf(Buffer.from(version(at))), hashOf(Buffer.from(version(at + 1)))]
       const call = { runId: second, callId: `call-${at}`, folder: pool.folder, path: 'log.md', mode: 0o644, at }
-      await recordFileChange(tx, { ...call, before, after, lineMap: '0,0,1' }, undefined)
+      await recordFileChange(tx, { ...call, before, after, lineMap: '0,0,1', lineHashes: '' }, undefined)
     }
   })
   pool.put('log.md', version(count))

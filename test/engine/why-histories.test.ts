@@ -77,8 +77,9 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
           const reason = notes[0]?.text.replace(/^.*who wrote line \d+: | \(run:.*/g, '') ?? ''
           tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1)
         }
-        // Where a command did it that no survey saw, the answer leads to its run.
-        if (isUnseen && !author.runIds.some((runId) => authors.has(runId))) tally.faults.push(`misled: ${where}`)
+        // Where a command did it that no survey saw, the answer leads to its run, or to one that copied the line from there.
+        const isRight = (runId: string) => authors.has(runId) || carriers.has(runId)
+        if (isUnseen && !author.runIds.some(isRight)) tally.faults.push(`misled: ${where}`)
       } else if (!authors.has(answer) && !carriers.has(answer))
         tally.faults.push(`${answer === hand ? 'denied' : 'wrong'}: ${where}`)
     }

@@ -127,6 +127,7 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
       before: after,
       after: 'f'.repeat(64),
       lineMap: null,
+      lineHashes: '',
     }
     await engine.store.write('step', (tx) => recordFileChange(tx, { ...lost, mode: 0o644, at: 1 }, undefined))
     expect(await authors('a')).toEqual([first])

@@ -44,6 +44,13 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await authors('b.py', 9)).toEqual([...some(6, first), by(mover), unknown(first, mover), by(mover)])
   })
 
+  test('a file that is appended to one of a blank line does not make that line the command’s', async () => {
+    const first = await say(write('b.py', '\n'))
+    const second = await say(write('a.py', `${linesOf('a', 4)}\n${linesOf('the rest of a', 2)}`))
+    const mover = await exec('cat a.py >> b.py && rm a.py')
+    expect(await authors('b.py', 8)).toEqual([unknown(first, mover), ...some(7, second)])
+  })
+
   test('one that is appended to another, and removed, keeps its authors, as the other does', async () => {
     const first = await say(write('a.py', linesOf('a', 4)))
     const second = await say(write('b.py', 'one line of b that stays\n'))

@@ -114,7 +114,7 @@ describe.each([
     const path = (name: string) => join(folder.path, name)
     expect(await at('a.txt').stat()).toEqual({
       ...{ kind: 'file', path: path('a.txt'), names: ['a.txt'], bytes: 7, links: 1 },
-      changedAt: statSync(path('a.txt')).ctimeMs,
+      times: { changedAt: statSync(path('a.txt')).ctimeMs, modifiedAt: statSync(path('a.txt')).mtimeMs },
     })
     expect(await at('to-dir').stat()).toMatchObject({ kind: 'directory', path: path('sub'), names: ['sub'] })
     expect(await at('.').stat()).toMatchObject({ kind: 'directory', path: folder.path, names: [] })

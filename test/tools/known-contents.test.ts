@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -20,6 +20,8 @@ test('a file that another command changes between the survey and the reading is 
   writeFileSync(join(path, 'a.txt'), 'one line\nand another\n')
   const contents = await new KnownContents(threads).of(folder, readMarks(seen.marks), signal)
   const bytes = Buffer.from('one line\nand another\n')
-  expect(contents).toEqual(new Map([['a.txt', { sha256: hashOf(bytes), bytes }]]))
+  const { ctimeMs, mtimeMs } = statSync(join(path, 'a.txt'))
+  const times = { changedAt: ctimeMs, modifiedAt: mtimeMs }
+  expect(contents).toEqual(new Map([['a.txt', { sha256: hashOf(bytes), bytes, times }]]))
   rmSync(path, { recursive: true })
 })

@@ -14,8 +14,7 @@ type PathStatus =
       path: string
       names: string[]
       bytes: number
-      /** Last change of content or status, as only the kernel sets it. */
-      changedAt: Millis
+      times: FileTimes
       /** Names that the file has, on the whole disk: hard links. */
       links: number
     }
@@ -56,6 +55,13 @@ export interface FileContent {
   bytes: Buffer
   /** Permission bits. */
   mode: number
+  times: FileTimes
+}
+
+/** When a file was last changed, as only the kernel sets it, and its content last modified: a move changes only the former. */
+export interface FileTimes {
+  changedAt: Millis
+  modifiedAt: Millis
 }
 
 /** New state of a file; an existing mode is kept unless given. */

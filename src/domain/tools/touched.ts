@@ -1,4 +1,5 @@
 import type { Coverage } from '../approval.ts'
+import type { FileTimes } from './path-handle.ts'
 
 /**
  * Changes of a folder's files during a call, from a scan before and one after it; also those that other processes made.
@@ -47,6 +48,8 @@ export interface ReadContent {
   /** Empty if it was not read. */
   sha256: string
   bytes?: Buffer
+  /** Of the file when it was read. */
+  times?: FileTimes
 }
 
 /** A file before and after a command. */

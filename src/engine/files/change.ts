@@ -3,7 +3,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
 import type { FileLocation } from '../../domain/tools/path-handle.ts'
 import type { ChangeFile } from '../../domain/tools/tool.ts'
-import { changeOfCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
+import { changesAtCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
 import { pathOf } from '../../tools/files/change-file.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
 import type { EditedText } from '../../tools/files/edit-text.ts'
@@ -12,6 +12,7 @@ import type { RunHandle } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
 import { authorOf } from './file-author.ts'
 import { labelOfFiles, recordContentLabel } from './file-labels.ts'
+import { packLineHashes } from './line-hashes.ts'
 import { editOfCall, mapContents, writeLineMap } from './line-map.ts'
 import { packContent } from './pack-content.ts'
 
@@ -25,15 +26,16 @@ export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
       handle.replaceFile(async (place) => {
         const current = place.before ? hashOf(place.before.bytes) : null
         const path = pathOf(place)
-        const recorded = await run.engine.store.read((rows) =>
-          changeOfCall(rows, { runId: run.claimed.run.id, callId, folder: place.folder, path }),
+        const { own: recorded, newest } = await run.engine.store.read((rows) =>
+          changesAtCall(rows, { runId: run.claimed.run.id, callId, folder: place.folder, path }),
         )
         if (current !== null && current === recorded?.after) return { state: 'kept', answer: { path, sha256: current } }
         await assertUnchanged(run, place, current, recorded)
         const bytes = make(place)
         const sha256 = hashOf(bytes)
         if (sha256 === current) return { state: 'kept', answer: { path, sha256 } }
-        if (!recorded) await keep(run, callId, place, { current, after: sha256, bytes, keepsRest })
+        const isRecorded = current === newest?.after
+        if (!recorded) await keep(run, callId, place, { current, isRecorded, after: sha256, bytes, keepsRest })
         // The commit may have been slow: another worker may own the run by now.
         run.assertLease()
         return { state: { bytes }, answer: { path, sha256 } }
@@ -69,23 +71,33 @@ async function assertUnchanged(
     )
 }
 
+interface NewContent {
+  /** Hash of the content that it replaces; `isRecorded` if the last change left that one. */
+  current: string | null
+  isRecorded: boolean
+  after: string
+  bytes: Buffer
+  keepsRest: boolean
+}
+
 async function keep(
   run: RunHandle<Engine>,
   callId: string,
   { folder, names, before }: FileLocation,
-  { current, after, bytes, keepsRest }: { current: string | null; after: string; bytes: Buffer; keepsRest: boolean },
+  { current, isRecorded, after, bytes, keepsRest }: NewContent,
 ): Promise<void> {
   const content = before && current !== null ? await packContent(current, before.bytes) : undefined
   const path = pathOf({ names })
   const at = run.engine.clock.now()
   const map = before && mapContents(before.bytes, bytes, findEdit(run.journal, callId))
   const lineMap = map ? writeLineMap(map) : null
-  const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after, lineMap }
+  const lineHashes = packLineHashes([isRecorded ? undefined : before?.bytes, bytes], map ?? undefined)
+  const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after, lineMap, lineHashes }
   const old = keepsRest ? [await labelOfFiles(run, [{ path, sha256: current }])] : []
   const label = joinLabels([run.label, ...old])
   const written = { path: join(folder, path), sha256: after, isCreated: current === null, at, label }
   await run.write('step', async (tx) => {
-    await recordFileChange(tx, { ...change, mode: before?.mode ?? null, at }, content)
+    await recordFileChange(tx, { ...change, mode: before?.mode ?? null, at, replaced: before?.times }, content)
     await recordContentLabel(tx, change.runId, written)
   })
 }

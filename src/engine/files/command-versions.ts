@@ -7,6 +7,7 @@ import { recordFoundFiles } from '../../store/rows/files/found-files.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { findUnrecorded, type UnrecordedFile } from './found-files.ts'
+import { packLineHashes } from './line-hashes.ts'
 import { mapReordered, writeLineMap } from './line-map.ts'
 import { packContent } from './pack-content.ts'
 
@@ -34,12 +35,13 @@ export async function prepareVersions(
   if (!seen || !touched || 'unseen' in touched) return { outcome }
   const before = await store.read((rows) => findUnrecorded(rows, seen, call.since))
   const contents = await contentsToStore(seen.versions, before)
+  const found = before.map((file) => ({ ...file, lineHashes: packLineHashes([file.content.bytes]) }))
   const changes = seen.versions.map((version) => changeOf(version, seen, call))
   return {
     outcome: { ...outcome, touched: { ...touched, unrecorded: seen.left } },
     async record(tx) {
       for (const content of contents) await storeContent(tx, content)
-      recordFoundFiles(tx, { ...call, folder: seen.folder, at: call.since }, before)
+      recordFoundFiles(tx, { ...call, folder: seen.folder, at: call.since }, found)
       for (const change of changes) recordCommandChange(tx, change)
     },
   }
@@ -60,6 +62,9 @@ function changeOf(
     after: after?.sha256 ?? null,
     ...(origin && { origin: { path: origin.path, hash: origin.content.sha256 } }),
     lineMap: map && writeLineMap(map),
+    lineHashes: packLineHashes([before?.bytes, after?.bytes]),
+    modifiedAt: after?.times?.modifiedAt ?? null,
+    replaced: before?.times,
   }
 }
 

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
-import type { OpenFile, PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
+import type { FileTimes, OpenFile, PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
 import { pathHandle } from '../../tools/files/handle.ts'
 import { isIgnored } from '../../tools/files/ignore.ts'
@@ -10,7 +10,7 @@ const maxExplained = 5 * 1024 * 1024
 
 /** Current state of a path. */
 export type FileNow =
-  | { kind: 'file'; path: string; bytes: Buffer; sha256: string; changedAt: Millis; links: number }
+  | { kind: 'file'; path: string; bytes: Buffer; sha256: string; times: FileTimes; links: number }
   | { kind: 'large'; path: string; size: number }
   | { kind: 'missing' | 'outside' | 'directory' | 'other' }
 
@@ -20,9 +20,9 @@ export async function fileNow(address: PathAddress): Promise<FileNow> {
   const stat = await handle.stat()
   if (stat.kind !== 'file') return { kind: stat.kind }
   if (stat.bytes > maxExplained) return { kind: 'large', path: stat.path, size: stat.bytes }
-  const { path, changedAt, links } = stat
+  const { path, times, links } = stat
   const bytes = await handle.openFile(readAll)
-  return { kind: 'file', path, bytes, sha256: hashOf(bytes), changedAt, links }
+  return { kind: 'file', path, bytes, sha256: hashOf(bytes), times, links }
 }
 
 /** Current hash of a file; null if it does not exist, undefined if it cannot be read. */
@@ -52,7 +52,7 @@ export async function hasEntry({ path, ...rest }: PathAddress): Promise<boolean>
 /** When a path last changed, as only the kernel sets it; undefined if it cannot be read. */
 export async function changeTime(address: PathAddress): Promise<Millis | undefined> {
   const stat = await statOf(address)
-  return stat && 'changedAt' in stat ? stat.changedAt : undefined
+  return stat && 'times' in stat ? stat.times.changedAt : undefined
 }
 
 /** Size of a file and when it last changed, in whole milliseconds; null if there is no file in the folder, undefined if the folder is not here. */
@@ -60,7 +60,7 @@ export async function fileStamp(
   address: PathAddress,
 ): Promise<{ bytes: number; changedAt: Millis } | null | undefined> {
   const stat = await statOf(address)
-  if (stat?.kind === 'file') return { bytes: stat.bytes, changedAt: Math.trunc(stat.changedAt) }
+  if (stat?.kind === 'file') return { bytes: stat.bytes, changedAt: Math.trunc(stat.times.changedAt) }
   return (await statOf({ ...address, path: '.' }))?.kind === 'directory' ? null : undefined
 }
 

@@ -1,8 +1,8 @@
 import type { Millis } from '../../domain/clock.ts'
+import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { CommandVersions, ReadContent } from '../../domain/tools/touched.ts'
 import { lastHashes } from '../../store/rows/files/found-files.ts'
 import type { Reading } from '../../store/store.ts'
-import { readFingerprint } from '../../tools/files/fingerprint.ts'
 
 /** Max files, and bytes of files, that one survey records. */
 const maxFound = 300
@@ -14,7 +14,7 @@ const slackMs = 10
 export interface UnrecordedFile {
   path: string
   content: ReadContent
-  changedAt: Millis
+  times: FileTimes
 }
 
 /**
@@ -23,7 +23,7 @@ export interface UnrecordedFile {
  */
 export async function findUnrecorded(
   rows: Reading,
-  { folder, before: { marks, contents } }: CommandVersions,
+  { folder, before: { contents } }: CommandVersions,
   since: Millis,
 ): Promise<UnrecordedFile[]> {
   const hashes = await lastHashes(rows, folder)
@@ -32,12 +32,12 @@ export async function findUnrecorded(
   const recorded = new Set([...hashes.values(), ...known.map(([, { sha256 }]) => sha256)])
   const copies = changed.filter(([path, { sha256 }]) => !hashes.has(path) && recorded.has(sha256))
   const found = [...known, ...copies].flatMap(([path, content]): UnrecordedFile[] => {
-    const { changedAt } = readFingerprint(marks.get(path) ?? '')
+    const { times } = content
     // Another command may have changed it while this one surveyed.
-    return changedAt + slackMs < since ? [{ path, content, changedAt }] : []
+    return times && times.changedAt + slackMs < since ? [{ path, content, times }] : []
   })
   // Work usually goes on with what was changed last.
-  found.sort((a, b) => b.changedAt - a.changedAt)
+  found.sort((a, b) => b.times.changedAt - a.times.changedAt)
   let bytes = 0
   return found.filter(({ content }, at) => {
     bytes += content.bytes?.length ?? 0

@@ -97,9 +97,12 @@ async function undoFile(
     const state = await restoredContent(engine, target, mode)
     if (!dryRun) {
       const content = before && current !== null ? await packContent(current, before.bytes) : undefined
-      const undoing = { runId: null, callId: null, folder, path, before: current, after: target, lineMap: null }
+      // The lines of both contents are recorded with the changes that are undone.
+      const lines = { lineMap: null, lineHashes: '' }
+      const at = engine.clock.now()
+      const undoing = { runId: null, callId: null, folder, path, before: current, after: target, ...lines }
       await engine.store.write('undo', (tx) =>
-        recordFileChange(tx, { ...undoing, mode: before?.mode ?? null, at: engine.clock.now() }, content),
+        recordFileChange(tx, { ...undoing, mode: before?.mode ?? null, at, replaced: before?.times }, content),
       )
     }
     return { state: dryRun ? 'kept' : state, answer: { became: 'restored', why: '' } }

@@ -46,6 +46,27 @@ export function isEarlier(version: FileVersion, { before, changedAt = Number.POS
   return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + slackMs
 }
 
+/**
+ * Versions that a content was moved from, or copied from with its times: when it was last modified, they were made. Undefined if times
+ * do not tell: a content that is written here is modified when its file is changed.
+ */
+export async function findSourcesByTime(
+  tracer: Tracer,
+  { changedAt = 0, modifiedAt = changedAt }: TracedFile,
+  holders: readonly FileVersion[],
+): Promise<FileVersion[] | undefined> {
+  if (modifiedAt + slackMs >= changedAt) return undefined
+  const sources: FileVersion[] = []
+  for (const version of holders) {
+    const isMadeThen =
+      version.command || version.found
+        ? Math.trunc(version.modifiedAt ?? modifiedAt) === Math.trunc(modifiedAt)
+        : version.at - slackMs <= modifiedAt && modifiedAt <= (await tracer.endOf(version)) + slackMs
+    if (isMadeThen) sources.push(version)
+  }
+  return sources.length > 0 ? sources : undefined
+}
+
 /** Traces lines of a content in each version that left it, and in versions of the same files that found it. */
 export async function traceHolders(
   tracer: Tracer,
@@ -62,6 +83,19 @@ export async function traceHolders(
   for (const each of found.slice(0, maxSimilarVersions))
     all.push(await traceInVersion(tracer, file, each, lines, { version, side: 'before' }))
   return { all, isCut: holders.length >= maxHoldersRead || Math.max(left.length, found.length) > maxSimilarVersions }
+}
+
+/** Traces lines of a content in the versions that it is known to come from, by their times. */
+export async function traceSources(
+  tracer: Tracer,
+  file: TracedFile,
+  sources: readonly FileVersion[],
+  lines: readonly number[],
+): Promise<{ all: TracedLine[][]; isCut: boolean }> {
+  const all: TracedLine[][] = []
+  for (const each of sources.slice(0, maxSimilarVersions))
+    all.push(await traceInVersion(tracer, file, each, lines, { isProved: true }))
+  return { all, isCut: sources.length > maxSimilarVersions }
 }
 
 /**
@@ -109,13 +143,22 @@ async function versionsThatFound(
   return found
 }
 
-/** Traces lines in the content that a version of another file left, or found. `version`: of the command that copied them, if any. */
+interface TransferFacts {
+  /** Of the command that copied the lines, if any. */
+  version?: FileVersion | undefined
+  /** Whether the content is the one that the other file's version left, or the one that it found. */
+  side?: 'before' | 'after'
+  /** The content is known to come from just this version. */
+  isProved?: boolean
+}
+
+/** Traces lines in the content that a version of another file left, or found. */
 export async function traceInVersion(
   tracer: Tracer,
   { transferCount }: TracedFile,
   from: FileVersion,
   lines: readonly number[],
-  { version, side = 'after' }: { version?: FileVersion | undefined; side?: 'before' | 'after' } = {},
+  { version, side = 'after', isProved = false }: TransferFacts = {},
 ): Promise<TracedLine[]> {
   const { folder, path, at, command } = from
   const whole = join(folder, path)
@@ -133,9 +176,8 @@ export async function traceInVersion(
     end,
     before: from,
   }
-  return (await tracer.traceFrom({ how, path: whole, ...(version && { version }) }, source, lines)).map(
-    markAmbiguousCopy,
-  )
+  const traced = await tracer.traceFrom({ how, path: whole, ...(version && { version }) }, source, lines)
+  return isProved ? traced : traced.map(markAmbiguousCopy)
 }
 
 /** Marks a line of an ambiguous copy as unknown: the copying command is not its only possible author. */

@@ -98,7 +98,7 @@ export async function whyFile(
   const tracer = new LineTracer(rows, contents, context.protect)
   // The last change by the user or another program may have been made at any time until now.
   const end = { hash: content?.sha256 ?? null, at: Number.MAX_SAFE_INTEGER }
-  const onDisk = content && { changedAt: content.changedAt, ...(content.links > 1 && { hasOtherNames: true as const }) }
+  const onDisk = content && { ...content.times, ...(content.links > 1 && { hasOtherNames: true as const }) }
   const traced = lines ? await tracer.trace({ path, versions: seen, end, ...onDisk }, [...lines.keys()]) : []
   const text = line === undefined ? undefined : lines?.[line - 1]
   const effective = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)

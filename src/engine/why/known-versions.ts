@@ -1,17 +1,14 @@
-import { type FileName, type FileVersion, namesInFolder, versionsOfFile } from '../../store/rows/files/file-versions.ts'
+import { type FileVersion, versionsOfFile } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import { namesInFolders } from '../files/file-author.ts'
 
 /** Max versions of a file that are followed; before them its lines have unknown authors. */
 export const maxVersions = 20_000
-/** Max files of a folder that are considered. */
-const maxNames = 400
 
 /** Versions of files, each file's read once: a line may be followed to the same file many times. */
 export class KnownVersions {
   readonly #rows: Reading
   readonly #known = new Map<string, FileVersion[]>()
-  readonly #names = new Map<string, FileName[]>()
 
   constructor(rows: Reading) {
     this.#rows = rows
@@ -19,13 +16,6 @@ export class KnownVersions {
 
   add(path: string, versions: FileVersion[]): void {
     this.#known.set(path, versions)
-  }
-
-  /** Names of a folder's files that have versions, the last changed first. */
-  async namesIn(folder: string): Promise<FileName[]> {
-    const known = this.#names.get(folder) ?? (await namesInFolder(this.#rows, folder, maxNames))
-    this.#names.set(folder, known)
-    return known
   }
 
   /** Versions of the file at an absolute path, oldest first. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
-import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import type { FileTimes, ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
@@ -10,6 +10,7 @@ import { traceAmbiguousCopy } from './content-holders.ts'
 import { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import { KnownVersions } from './known-versions.ts'
+import { LineIndex } from './line-index.ts'
 import { manualOrigins } from './manual-origins.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
@@ -39,6 +40,7 @@ export class LineTracer implements Tracer {
   readonly contents: FileContents
   readonly versions: KnownVersions
   readonly disk: DiskState
+  readonly index: LineIndex
   readonly #journals = new Map<string, Journal | undefined>()
   readonly #authors: VersionAuthors
   /** Lines that were traced in other files, by file and version: many ways lead to the same ones. */
@@ -51,6 +53,7 @@ export class LineTracer implements Tracer {
     this.contents = contents
     this.versions = new KnownVersions(rows)
     this.disk = new DiskState(protect)
+    this.index = new LineIndex(rows)
     this.#authors = new VersionAuthors(rows, protect)
   }
 
@@ -100,7 +103,8 @@ export class LineTracer implements Tracer {
     const open = new OpenLines(lines)
     let current = file
     for (let node = last; node && !open.isEmpty; node = node.parent) {
-      if (node.foundBy) current = { ...current, before: node.foundBy, ...node.foundBy.found }
+      if (node.foundBy) current = { ...current, before: node.foundBy, ...timesOfFound(node.foundBy) }
+      else if (node.times) current = { ...current, ...node.times }
       if (node.foundBy && node !== last) {
         const rest = open.lines()
         const traced = await this.#traceFound(current, node, node.foundBy, rest)
@@ -368,6 +372,10 @@ export class LineTracer implements Tracer {
 
 const equalAfterManualChange = 'the file was changed outside heddle, and the version before had equal lines'
 const equalAfterReorder = 'a command put lines in another order, and equal ones were there before'
+
+function timesOfFound({ found, modifiedAt }: FileVersion): Partial<FileTimes> {
+  return { ...found, ...(modifiedAt !== undefined && { modifiedAt }) }
+}
 
 /** Whether a command may have moved or copied a content from other files. */
 function mayBeCopyOrMove({ before, command }: FileVersion): boolean {

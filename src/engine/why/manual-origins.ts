@@ -3,23 +3,32 @@ import type { Millis } from '../../domain/clock.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
-import { namesInFolders } from '../files/file-author.ts'
 import { hashIn } from '../files/file-now.ts'
+import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
 import { linesOfBoth } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
 import {
   ambiguousCopy,
   findHolders,
+  findSourcesByTime,
   isEarlier,
   maxSimilarVersions,
   replacedOwnVersions,
   traceHolders,
   traceInVersion,
+  traceSources,
   wasReplacedUnrecorded,
 } from './content-holders.ts'
 import type { DiskState } from './disk-state.ts'
 import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
-import { type LineAuthor, type MovedFile, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
+import {
+  type LineAuthor,
+  type MovedFile,
+  mergeTracedLines,
+  type TracedLine,
+  type Tracer,
+  unknownAuthor,
+} from './traced-line.ts'
 
 /** Clocks of file systems are coarser than ours. */
 const slackMs = 10
@@ -30,8 +39,6 @@ const minLetters = 40
 const minShare = 2 / 3
 /** Min lines in common with a file that still exists: fewer may be a header that many files have. */
 const minCopied = 8
-/** Max existing files whose versions are compared. */
-const maxPresentFiles = 40
 
 /** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
 interface ManualOrigins {
@@ -56,12 +63,17 @@ export async function manualOrigins(
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
   const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
+  // Half of what was there is left: it may have been edited instead of being replaced by another file.
+  const isEdited = (file.kept?.size ?? 0) * 2 >= isTrivial.length
   const isShort = significantLines(text).size < minLines || text.length < minLetters
   const holders = await findHolders(tracer, file, hash)
   if (holders.length > 0 && !isShort) {
-    const { all, isCut } = await traceHolders(tracer, file, holders, lines)
+    const sources = await findSourcesByTime(tracer, file, holders)
+    const { all, isCut } = sources
+      ? await traceSources(tracer, file, sources, lines)
+      : await traceHolders(tracer, file, holders, lines)
     const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-    const isDoubtful = mayBeCommand || (await mayBeRestored(tracer, file, holders))
+    const isDoubtful = mayBeCommand || (!sources && (await mayBeRestored(tracer, file, holders)))
     const written: TracedLine = { author: unmatched, transfers: [] }
     const traced = lines.map((line, at) => {
       const doubts = isDoubtful && !file.kept?.has(line) ? [written] : []
@@ -71,15 +83,12 @@ export async function manualOrigins(
     return { traced, hasExactMatch: true, isTrivial }
   }
   const all: (LineMatch | undefined)[][] = []
-  const similar = [
-    ...(await versionsWithShortContent(tracer, holders, text)),
-    ...(await similarVersions(tracer, file, text)),
-  ]
-  for (const { version, shared, isWeak, isReplaced } of similar) {
+  const short = await versionsWithShortContent(tracer, holders, text)
+  const { similar, isCut } = await similarVersions(tracer, file, text)
+  for (const { version, shared, isWeak, isReplaced } of [...short, ...similar]) {
     const isMoved = await areGone(tracer, [version])
     const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
-    // A file that existed before may have been edited instead.
-    const isDoubtful = isWeak || isReplaced || isUnlikely || file.since !== undefined
+    const isDoubtful = isWeak || isReplaced || isUnlikely || isEdited
     const content = await tracer.contents.get(version.after ?? '', version)
     const both = content && linesOfBoth(content, bytes)
     const origins = both ? possibleOrigins(both.oldLines, both.newLines) : []
@@ -96,6 +105,7 @@ export async function manualOrigins(
       }),
     )
   }
+  if (isCut) all.push(lines.map(() => ({ origins: [uncomparedLine], isSure: false })))
   if (all.length === 0) return undefined
   const traced = lines.map((_, at) => {
     const matches = all.flatMap((each) => each[at] ?? [])
@@ -114,17 +124,44 @@ interface LineMatch {
   isSure: boolean
 }
 
-/** Whether a content may have been restored instead of copied: this file had it before, or none of these versions still existed. */
+/**
+ * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before.
+ * The latter does not count if another file is known to have had it just then: restoring it cannot be told from copying it.
+ */
 async function mayBeRestored(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
   const [any] = holders
   const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
-  if (file.versions.some((each) => had(each) && isEarlier(each, file))) return true
+  const hadItBefore = file.versions.some((each) => had(each) && isEarlier(each, file) && !isSameState(each, file))
+  let mayBeCopied = false
   for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (!own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))) return false
+    if (own && (await wasThereThen(own, versions, file, tracer.disk))) return false
+    mayBeCopied ||= !own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))
   }
-  return true
+  return hadItBefore || !mayBeCopied
+}
+
+/** Whether a record is of the state in question: commands that run at the same time find the same one. */
+function isSameState({ found }: FileVersion, { changedAt }: MovedFile): boolean {
+  return found !== undefined && changedAt !== undefined && found.changedAt === Math.ceil(changedAt)
+}
+
+/** Whether a version is known to have been there, unchanged, when the content came to the moved file. */
+async function wasThereThen(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  { changedAt }: MovedFile,
+  disk: DiskState,
+): Promise<boolean> {
+  if (changedAt === undefined) return false
+  for (const next of versions.slice(versions.indexOf(version) + 1)) {
+    if (next.before !== version.after) return false
+    if ((next.command?.since ?? next.at) > changedAt + slackMs) return true
+    if (next.after !== version.after) return false
+  }
+  const now = await disk.read(version)
+  return now?.kind === 'file' && now.sha256 === version.after && now.times.changedAt < changedAt
 }
 
 /**
@@ -163,7 +200,7 @@ async function replacementTime(
   if (next) return next.found?.changedAt ?? (next.command?.since ?? next.at) + slackMs
   const now = await disk.read(version)
   const isReplaced = now?.kind === 'file' && now.sha256 !== version.after && !isSwapped(now.sha256)
-  return isReplaced ? now.changedAt : undefined
+  return isReplaced ? now.times.changedAt : undefined
 }
 
 /** Drops "by hand" where it is unknown who changed the file: a command may have moved or copied the line. */
@@ -201,25 +238,37 @@ interface SimilarVersion {
 }
 
 const ambiguousLine = 'the file came there by hand, and another one had this line'
-const anyLine: TracedLine = { author: { by: 'unknown', since: null, why: ambiguousLine, runIds: [] }, transfers: [] }
+const anyLine: TracedLine = { author: unknownAuthor(null, ambiguousLine), transfers: [] }
+const uncomparedLine: TracedLine = {
+  author: unknownAuthor(null, 'the folder has more recorded changes than can be compared'),
+  transfers: [],
+}
 
 /**
- * Versions with lines of this text: of all files that no longer exist, and of those changed last. A file that still is as recorded
- * was not moved; a few lines copied from it count as written by the user or program that copied them.
+ * Versions with lines of this text, of the file itself and of all others; `isCut` if not all were looked at. A file that still is as
+ * recorded was not moved; a few lines copied from it count as written by the user or program that copied them.
  */
-async function similarVersions(tracer: Tracer, file: MovedFile, text: string): Promise<SimilarVersion[]> {
+async function similarVersions(
+  tracer: Tracer,
+  file: MovedFile,
+  text: string,
+): Promise<{ similar: SimilarVersion[]; isCut: boolean }> {
   const lines = significantLines(text)
+  const newLines = new Set(linesIn(text).filter((_, at) => !file.kept?.has(at)))
   const own = new Set(replacedOwnVersions(file))
-  const similar = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
-  const found = similar.filter(({ version }) => own.has(version))
-  let left = maxPresentFiles
-  for (const { folder } of namesInFolders(file.path))
-    for (const name of await tracer.versions.namesIn(folder)) {
-      const whole = join(folder, name.path)
-      if (whole === file.path || ((await tracer.disk.has(name)) && left-- <= 0)) continue
-      found.push(...(await similarVersionsOf(tracer, file, await tracer.versions.of(whole), lines)))
-    }
-  return found
+  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
+  const similar = ofOwn.filter(({ version }) => own.has(version))
+  const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
+  for (const { name, shared, sharedNew, hasGap } of files) {
+    const mayHaveMoved = hasGap || !(await tracer.disk.has(name))
+    const mayBeStrong = shared >= minShare * lines.size
+    if (!mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
+    const versions = await tracer.versions.of(join(name.folder, name.path))
+    const last = versions.at(-1)
+    if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
+    similar.push(...(await similarVersionsOf(tracer, file, versions, lines)))
+  }
+  return { similar, isCut }
 }
 
 /**
@@ -238,7 +287,7 @@ async function similarVersionsOf(
       ? !(await isStillThere(version, versions, disk))
       : wasReplacedUnrecorded(versions, versions.indexOf(version))
   const similar: SimilarVersion[] = []
-  for (const version of earlier.slice(-maxSimilarVersions).reverse()) {
+  for (const version of versionsToCompare(earlier, lines)) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
     const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
     const shared = [...oldLines].filter((line) => lines.has(line))
@@ -250,6 +299,23 @@ async function similarVersionsOf(
   }
   const strong = similar.filter(({ isWeak }) => !isWeak)
   return strong.length > 0 ? strong : similar
+}
+
+/** The newest versions, and of the earlier ones those that brought lines of this text: the last of them and those with the most. */
+function versionsToCompare(versions: readonly FileVersion[], lines: ReadonlySet<string>): FileVersion[] {
+  const newest = versions.slice(-maxSimilarVersions).reverse()
+  const earlier = versions.slice(0, -maxSimilarVersions).reverse()
+  const wanted = new Set(earlier.length > 0 ? [...lines].map(hashLine) : [])
+  const counted = earlier.map((version) => ({ version, shared: countHashes(version.lineHashes, wanted) }))
+  const sharing = counted.filter(({ shared }) => shared > 0)
+  const last = sharing.slice(0, maxSimilarVersions / 2)
+  const most = sharing.toSorted((a, b) => b.shared - a.shared).slice(0, maxSimilarVersions / 2)
+  return [...new Set([...newest, ...[...last, ...most].map(({ version }) => version)])]
+}
+
+/** Number of these hashes that a version brought. */
+function countHashes(packed: string | null, wanted: ReadonlySet<number>): number {
+  return packed ? unpackLineHashes(packed).filter((hash) => wanted.has(hash)).length : 0
 }
 
 /**

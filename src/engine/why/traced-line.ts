@@ -4,6 +4,7 @@ import type { Reading } from '../../store/store.ts'
 import type { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import type { KnownVersions } from './known-versions.ts'
+import type { LineIndex } from './line-index.ts'
 
 /** Author of a line, as far as records prove it. */
 export type LineAuthor =
@@ -41,6 +42,8 @@ export interface TracedFile {
   end?: FileState
   /** When the file on the disk was last changed, if it exists: nothing later can explain its content. */
   changedAt?: Millis
+  /** When its content was last modified; before `changedAt` if it was moved since, or copied with its times. */
+  modifiedAt?: Millis
   /** The file has several hard links: changes by another name are not recorded. */
   hasOtherNames?: true
   /** The version whose origin this is: nothing later can explain it. */
@@ -64,6 +67,9 @@ export interface Tracer {
   readonly contents: FileContents
   readonly versions: KnownVersions
   readonly disk: DiskState
+  readonly index: LineIndex
+  /** Until when the call of a version may have made its change. */
+  endOf(version: FileVersion): Promise<Millis>
   /** Follows lines, counted from 0, in the file that they were moved or copied from. */
   traceFrom(transfer: Omit<LineTransfer, 'line'>, file: TracedFile, lines: readonly number[]): Promise<TracedLine[]>
 }

@@ -1,4 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
+import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { CommandTimes } from './command-times.ts'
 import { type LineAuthor, unknownAuthor } from './traced-line.ts'
@@ -12,6 +13,8 @@ export interface VersionNode {
   seenAt?: Millis
   /** Record of the command that found it, if there is no other record. */
   foundBy?: FileVersion
+  /** Times of the file, if a tool recorded them when it replaced this version, which has no other record. */
+  times?: FileTimes
   via: Via
   parent?: VersionNode
 }
@@ -45,14 +48,14 @@ export async function chainOf(
   let node: VersionNode | undefined
   let last: { version: FileVersion; from: VersionNode } | undefined
   /** The node with this content: the current one, the one before a change that was not made, or a new one after a gap. */
-  const nodeWith = async (hash: string | null, at: Millis): Promise<VersionNode> => {
-    if (!node) return { hash, at, via: { kind: 'start' } }
+  const nodeWith = async (hash: string | null, at: Millis, times?: FileTimes): Promise<VersionNode> => {
+    if (!node) return { hash, at, via: { kind: 'start' }, ...(times && { times }) }
     if (node.hash === hash) return node
     const made = last && last.from.hash === hash ? await calls.isMade(last.version) : true
     if (last && made === false) return last.from
     const since = node.seenAt ?? node.at
     const gap: Via = { kind: 'gap', since, until: at, ...(made === undefined && { isUnclear: true as const }) }
-    return { hash, at, via: gap, parent: node }
+    return { hash, at, via: gap, parent: node, ...(times && { times }) }
   }
   const commands = new CommandTimes(versions)
   for (const version of versions) {
@@ -87,7 +90,8 @@ export async function chainOf(
     }
     const found = isChangedMeanwhile && node?.hash === '' ? stateSeenBy(version, node) : undefined
     const isUnread = node !== undefined && !found && (isChangedMeanwhile || before === '')
-    const from: VersionNode = found ?? (isUnread && node ? node : await nodeWith(before, command?.since ?? at))
+    const from: VersionNode =
+      found ?? (isUnread && node ? node : await nodeWith(before, command?.since ?? at, version.replaced))
     node = {
       hash: after,
       at,

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
+import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
@@ -24,8 +25,19 @@ interface FileChange {
   lineMap: string | null
 }
 
+interface NewFileChange extends FileChange {
+  /** Of the lines that earlier records of the file do not have. */
+  lineHashes: string
+  /** Of the replaced file. */
+  replaced?: FileTimes | undefined
+}
+
 export interface StoredFileChange extends FileChange {
   id: number
+  /** Null in records from before these hashes. */
+  lineHashes: string | null
+  /** Of the replaced file, in whole milliseconds; absent if there was none, or they were not recorded. */
+  replaced?: FileTimes
   undoneAt: Millis | null
 }
 
@@ -37,7 +49,11 @@ export interface StoredContent {
 }
 
 /** Records a change and the content it replaces, before the file is written. */
-export async function recordFileChange(tx: Tx, change: FileChange, content: StoredContent | undefined): Promise<void> {
+export async function recordFileChange(
+  tx: Tx,
+  change: NewFileChange,
+  content: StoredContent | undefined,
+): Promise<void> {
   if (content) await storeContent(tx, content)
   await tx.run(
     insert({
@@ -51,9 +67,19 @@ export async function recordFileChange(tx: Tx, change: FileChange, content: Stor
       at: change.at,
       undone_at: null,
       line_map: change.lineMap,
+      line_hashes: change.lineHashes,
+      ...replacedColumns(change.replaced),
     }),
   )
   await trackFile(tx, change)
+}
+
+/** Whole milliseconds: the time of change is not later than told, and that of modification not earlier. */
+export function replacedColumns(times: FileTimes | undefined) {
+  return {
+    before_changed_at: times ? Math.ceil(times.changedAt) : null,
+    before_modified_at: times ? Math.trunc(times.modifiedAt) : null,
+  }
 }
 
 /** Stores a content once, however many versions have it. */
@@ -61,13 +87,14 @@ export async function storeContent(tx: Tx, content: StoredContent): Promise<void
   await tx.run(insertContent(content))
 }
 
-/** Recorded change of a call to a file; undefined if the call did not get that far. */
-export async function changeOfCall(
+/** Recorded change of a call to a file, undefined if the call did not get that far; and the newest change of that file by any call. */
+export async function changesAtCall(
   rows: Reading,
   call: { runId: string; callId: string; folder: string; path: string },
-): Promise<StoredFileChange | undefined> {
-  const row = await rows.first(ofCall(call))
-  return row && changeFrom(row)
+): Promise<{ own: StoredFileChange | undefined; newest: StoredFileChange | undefined }> {
+  const found = (await rows.all(ofCallAndNewest(call))).map(changeFrom)
+  const own = found.find(({ runId, callId }) => runId === call.runId && callId === call.callId)
+  return { own, newest: found.reduce<typeof own>((a, b) => (a && a.id > b.id ? a : b), undefined) }
 }
 
 /** Newest change of a file by a run. */
@@ -137,6 +164,7 @@ export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Pr
 }
 
 export function changeFrom(row: ChangeRow): StoredFileChange {
+  const { before_changed_at: changedAt, before_modified_at: modifiedAt } = row
   return {
     id: row.id,
     runId: row.run_id,
@@ -149,6 +177,8 @@ export function changeFrom(row: ChangeRow): StoredFileChange {
     at: row.at,
     undoneAt: row.undone_at,
     lineMap: row.line_map,
+    lineHashes: row.line_hashes,
+    ...(changedAt !== null && modifiedAt !== null && { replaced: { changedAt, modifiedAt } }),
   }
 }
 
@@ -167,6 +197,9 @@ const insert = statement((db, row: NewRow) =>
     at: row.at,
     undone_at: row.undone_at,
     line_map: row.line_map,
+    line_hashes: row.line_hashes,
+    before_changed_at: row.before_changed_at,
+    before_modified_at: row.before_modified_at,
   }),
 )
 
@@ -177,14 +210,15 @@ const insertContent = statement((db, row: StoredContent) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const ofCall = statement((db, arg: { runId: string; callId: string; folder: string; path: string }) =>
-  db
-    .selectFrom('file_changes')
-    .selectAll()
-    .where('run_id', '=', arg.runId)
-    .where('call_id', '=', arg.callId)
-    .where('folder', '=', arg.folder)
-    .where('path', '=', arg.path),
+const ofCallAndNewest = statement((db, arg: { runId: string; callId: string; folder: string; path: string }) =>
+  raw<ChangeRow>(
+    db,
+    sql`SELECT * FROM file_changes WHERE run_id = ${arg.runId} AND call_id = ${arg.callId}
+          AND folder = ${arg.folder} AND path = ${arg.path}
+        UNION ALL
+        SELECT * FROM file_changes WHERE id = (
+          SELECT max(id) FROM file_changes WHERE folder = ${arg.folder} AND path = ${arg.path})`,
+  ),
 )
 
 const lastBy = statement((db, arg: { runId: string; folder: string; path: string }) =>

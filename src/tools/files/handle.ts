@@ -13,7 +13,7 @@ import {
 import { isWithin } from '../../domain/tools/within.ts'
 import { isAmong, realPlaces } from '../guard/protected-places.ts'
 import { asyncDisk, type Disk, syncDisk } from './disk.ts'
-import { fileFingerprint } from './fingerprint.ts'
+import { fileFingerprint, fileTimes } from './fingerprint.ts'
 import {
   follow,
   fromRoot,
@@ -96,10 +96,10 @@ function handleOf(
         const names = namesBelow(root, path)
         const kind = kindOf(stats)
         if (kind === 'link' || kind === 'other')
-          return { kind: 'other', path, names, bytes: 0, changedAt: stats.ctimeMs, links: stats.nlink }
+          return { kind: 'other', path, names, bytes: 0, times: fileTimes(stats), links: stats.nlink }
         const { file, stats: opened } = await openAs(kind, root, shown, end)
         await file.close()
-        return { kind, path, names, bytes: opened.size, changedAt: opened.ctimeMs, links: opened.nlink }
+        return { kind, path, names, bytes: opened.size, times: fileTimes(opened), links: opened.nlink }
       }),
     async openFile(use) {
       const { root, path, opened } = await withExplainedErrors(shown, () => inside('file'))

@@ -6,6 +6,7 @@ import { isRunByGit } from '../guard/git-places.ts'
 import { protectedPathError } from '../guard/guarded-places.ts'
 import { isAmong, readOnlyPlace } from '../guard/protected-places.ts'
 import type { Descriptor, NewFile } from './disk.ts'
+import { fileTimes } from './fingerprint.ts'
 import { namesBelow, type OpenedPath, openInside, type PathEnd, type ResolvedPath, type Root } from './inside.ts'
 import { changedFileError, kindOf, outsideFolderError, wrongKind } from './path-refusals.ts'
 import { shownName } from './shown-name.ts'
@@ -109,7 +110,8 @@ async function readAt(root: Root, shown: string, path: string): Promise<Found> {
     let filled = 0
     for (let count = -1; filled < into.length && count !== 0; filled += count)
       count = await file.read(into.subarray(filled), filled)
-    return { file: { bytes: into.subarray(0, filled), mode: stats.mode & permissionBits }, stats, opened: file }
+    const [bytes, mode, times] = [into.subarray(0, filled), stats.mode & permissionBits, fileTimes(stats)]
+    return { file: { bytes, mode, times }, stats, opened: file }
   } catch (error) {
     await file.close()
     throw error

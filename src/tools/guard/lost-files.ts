@@ -87,12 +87,10 @@ export class LostFiles {
     )
     const [only] = mainSources
     if (!only && others.length === 0) return undefined
-    return only &&
-      mainSources.length === 1 &&
-      others.length === 0 &&
-      ![...own].some((line) => line.trim() !== '' && lines.has(line))
-      ? only.path
-      : ''
+    // A blank line may come from anywhere: only one more than the other file had shows that this one kept its own.
+    const isOwnLine = (line: string) =>
+      line.trim() === '' ? (newCounts.get(line) ?? 0) > (only?.counts.get(line) ?? 0) : lines.has(line)
+    return only && mainSources.length === 1 && others.length === 0 && ![...own].some(isOwnLine) ? only.path : ''
   }
 }
 

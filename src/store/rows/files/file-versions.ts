@@ -2,12 +2,13 @@ import { join } from 'node:path'
 import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { Millis } from '../../../domain/clock.ts'
+import type { FileTimes } from '../../../domain/tools/path-handle.ts'
 import type { Touched } from '../../../domain/tools/touched.ts'
 import { raw } from '../../raw.ts'
 import { statement } from '../../statement.ts'
 import type { Reading, Tx } from '../../store.ts'
 import type { Tables } from '../../tables.ts'
-import { changeFrom, type StoredFileChange } from '../file-changes.ts'
+import { changeFrom, replacedColumns, type StoredFileChange } from '../file-changes.ts'
 
 /** A file that a command changed, as the surveys around it saw it. */
 export interface CommandChange {
@@ -21,6 +22,11 @@ export interface CommandChange {
   /** The file that it was moved or copied from; its path is empty if there are several candidates. */
   origin?: { path: string; hash: string }
   lineMap: string | null
+  lineHashes: string
+  /** When the content was last modified; null where there is none. */
+  modifiedAt: Millis | null
+  /** Of the file before the command. */
+  replaced?: FileTimes | undefined
   /** Start and end of the command. With `isFound`: last change of the file, and start of the command. */
   since: Millis
   at: Millis
@@ -31,6 +37,8 @@ export interface CommandChange {
 export interface FileVersion extends StoredFileChange {
   /** The command that left it. */
   command?: { since: Millis; origin?: { path: string; hash: string } }
+  /** When a content that a command left or found was last modified, in whole milliseconds; absent if that was not recorded. */
+  modifiedAt?: Millis
   /** A command found the file in this state, without a record of the change; `before` and `after` are the same. */
   found?: { changedAt: Millis }
   /** Order of all versions: id of the last tool change, then id of the command's change. */
@@ -49,6 +57,9 @@ export function recordCommandChange(tx: Tx, change: CommandChange): void {
       origin_path: change.origin?.path ?? null,
       origin_hash: change.origin?.hash ?? null,
       line_map: change.lineMap,
+      line_hashes: change.lineHashes,
+      ...replacedColumns(change.replaced),
+      modified_at: change.modifiedAt === null ? null : Math.trunc(change.modifiedAt),
       since: change.since,
       at: change.at,
       found: change.isFound ? 1 : 0,
@@ -84,11 +95,6 @@ export async function versionsWithContent(rows: Reading, hash: string, limit: nu
     ...(await rows.all(commandContents({ hash, limit }))).map(fromCommandRow),
   ]
   return found.sort(compareVersions).reverse().slice(0, limit)
-}
-
-/** Names of files of a folder that have versions, newest change first. */
-export async function namesInFolder(rows: Reading, folder: string, limit: number): Promise<FileName[]> {
-  return (await rows.all(changedNames({ folder, limit }))).map(({ path }) => ({ folder, path }))
 }
 
 export function compareVersions(a: FileVersion, b: FileVersion): number {
@@ -161,8 +167,10 @@ function fromToolRow(row: Selectable<Tables['file_changes']>): FileVersion {
 }
 
 function fromCommandRow(row: Selectable<Tables['command_changes']>): FileVersion {
-  const { origin_path: path, origin_hash: hash, since } = row
-  const version = { ...changeFrom({ ...row, mode: null, undone_at: null }), order: [row.follows, row.id] as const }
+  const { origin_path: path, origin_hash: hash, since, modified_at } = row
+  const change = changeFrom({ ...row, mode: null, undone_at: null })
+  const order = [row.follows, row.id] as const
+  const version = { ...change, order, ...(modified_at !== null && { modifiedAt: modified_at }) }
   if (row.found) return { ...version, found: { changedAt: since } }
   return { ...version, command: { since, ...(path !== null && hash !== null && { origin: { path, hash } }) } }
 }
@@ -171,9 +179,10 @@ const insertCommandChange = statement((db, row: Omit<Selectable<Tables['command_
   raw(
     db,
     sql`INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, origin_path, origin_hash,
-          line_map, follows, since, at, found)
+          line_map, line_hashes, before_changed_at, before_modified_at, modified_at, follows, since, at, found)
         VALUES (${row.run_id}, ${row.call_id}, ${row.folder}, ${row.path}, ${row.before_hash}, ${row.after_hash},
-          ${row.origin_path}, ${row.origin_hash}, ${row.line_map},
+          ${row.origin_path}, ${row.origin_hash}, ${row.line_map}, ${row.line_hashes},
+          ${row.before_changed_at}, ${row.before_modified_at}, ${row.modified_at},
           coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at}, ${row.found})`,
   ),
 )
@@ -219,17 +228,6 @@ const commandContents = statement((db, arg: { hash: string; limit: number }) =>
     .where('after_hash', '=', arg.hash)
     .orderBy('id', 'desc')
     .limit(arg.limit),
-)
-
-const changedNames = statement((db, arg: { folder: string; limit: number }) =>
-  raw<{ path: string }>(
-    db,
-    sql`SELECT path FROM (
-          SELECT path, max(at) AS at FROM file_changes WHERE folder = ${arg.folder} GROUP BY path
-          UNION ALL
-          SELECT path, max(at) AS at FROM command_changes WHERE folder = ${arg.folder} AND found = 0 GROUP BY path
-        ) AS changed GROUP BY path ORDER BY max(at) DESC LIMIT ${arg.limit}`,
-  ),
 )
 
 const openCommands = statement((db, arg: { folder: string; limit: number }) =>

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Millis } from '../../../domain/clock.ts'
+import type { FileTimes } from '../../../domain/tools/path-handle.ts'
 import { raw } from '../../raw.ts'
 import { statement } from '../../statement.ts'
 import type { Reading, Tx } from '../../store.ts'
@@ -17,16 +18,17 @@ interface SurveyBefore {
 interface FoundContent {
   path: string
   content: { sha256: string }
-  /** When it was last changed, before the survey. */
-  changedAt: Millis
+  lineHashes: string
+  times: FileTimes
 }
 
 /** Records the files that a survey found with another content than the last one recorded. */
 export function recordFoundFiles(tx: Tx, { at, ...call }: SurveyBefore, found: readonly FoundContent[]): void {
-  for (const { path, content, changedAt } of found) {
+  for (const { path, content, times, lineHashes } of found) {
     const hash = content.sha256
-    const since = Math.ceil(changedAt)
-    recordCommandChange(tx, { ...call, path, before: hash, after: hash, since, at, lineMap: null, isFound: true })
+    const since = Math.ceil(times.changedAt)
+    const state = { path, before: hash, after: hash, lineMap: null, lineHashes, modifiedAt: times.modifiedAt }
+    recordCommandChange(tx, { ...call, ...state, since, at, isFound: true })
   }
 }
 

@@ -1,0 +1,51 @@
+import { sql } from 'kysely'
+import type { Builder } from '../../dialect.ts'
+import { raw } from '../../raw.ts'
+import { statement } from '../../statement.ts'
+import type { Reading } from '../../store.ts'
+import type { FileName } from './file-versions.ts'
+
+/** A record of a file, with the hashes of lines that it adds to those of earlier records. */
+export interface LineRecord extends FileName {
+  before: string | null
+  after: string | null
+  /** Null in records from before these hashes. */
+  lineHashes: string | null
+}
+
+/** Records of all files that were recorded from a folder, from one below it or from the root folder, the newest of each table first. */
+export async function lineRecordsBelow(rows: Reading, folder: string, limit: number): Promise<LineRecord[]> {
+  const scope = { root: '/', folder, from: `${folder}/`, to: `${folder}0`, limit }
+  return [...(await rows.all(toolRecords(scope))), ...(await rows.all(commandRecords(scope)))]
+}
+
+/** Whether any file was recorded from this folder. */
+export async function hasRecords(rows: Reading, folder: string): Promise<boolean> {
+  const found = (await rows.first(toolRecord({ folder }))) ?? (await rows.first(commandRecord({ folder })))
+  return found !== undefined
+}
+
+type FolderRange = { root: string; folder: string; from: string; to: string; limit: number }
+
+const toolRecords = statement((db, arg: FolderRange) => recordsIn(db, 'file_changes', arg))
+const commandRecords = statement((db, arg: FolderRange) => recordsIn(db, 'command_changes', arg))
+
+/** Folders between `from` and `to` are those below the folder: "0" follows "/". */
+function recordsIn(db: Builder, table: ChangesTable, { root, folder, from, to, limit }: FolderRange) {
+  return raw<LineRecord>(
+    db,
+    sql`SELECT folder, path, before_hash AS before, after_hash AS after, line_hashes AS "lineHashes"
+        FROM ${sql.table(table)}
+        WHERE folder = ${root} OR folder = ${folder} OR (folder > ${from} AND folder < ${to})
+        ORDER BY id DESC LIMIT ${limit}`,
+  )
+}
+
+const toolRecord = statement((db, arg: { folder: string }) => anyRecordIn(db, 'file_changes', arg.folder))
+const commandRecord = statement((db, arg: { folder: string }) => anyRecordIn(db, 'command_changes', arg.folder))
+
+function anyRecordIn(db: Builder, table: ChangesTable, folder: string) {
+  return raw<{ id: number }>(db, sql`SELECT id FROM ${sql.table(table)} WHERE folder = ${folder} LIMIT 1`)
+}
+
+type ChangesTable = 'file_changes' | 'command_changes'
