@@ -128,7 +128,7 @@ export interface Run {
   createdAt: Millis
   finishedAt: Millis | null
   /** The owning process, and the number of this claim (fencing token): every write of a run checks both. */
-  ownerId: string | null
+  workerId: string | null
   epoch: number
   /** Number of owners that died while running it, without a committed step in between. */
   crashes: number
@@ -199,7 +199,7 @@ export function newRun(begin: {
     requestedAt: begin.now,
     createdAt: begin.now,
     finishedAt: null,
-    ownerId: null,
+    workerId: null,
     epoch: 0,
     crashes: 0,
     crashesAlone: 0,

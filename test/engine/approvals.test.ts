@@ -55,7 +55,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     under = await newEngine(database, model, { tools: [push], ask: ['push'] })
     await under.work()
     const { runId, itemId } = await under.say('push it')
-    expect(await parked(runId)).toMatchObject({ ownerId: null, waitingFor: 'approval', wakeAt: null })
+    expect(await parked(runId)).toMatchObject({ workerId: null, waitingFor: 'approval', wakeAt: null })
     const [question] = await questions()
     expect(question).toMatchObject({
       runId,

@@ -207,7 +207,7 @@ describe.each(databases)('children on %s', (database) => {
     const { itemId } = await under.say('go')
     await held.reached
     const [owned] = await under.runtime.store.read((rows) => runsOf(rows, { state: 'running' }))
-    under.locks.kill(owned?.ownerId ?? '')
+    under.locks.kill(owned?.workerId ?? '')
     await under.work()
     await whenEnded(under.engine, itemId, new AbortController().signal)
     held.open()

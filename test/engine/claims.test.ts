@@ -91,7 +91,8 @@ describe.each(databases)('claims on %s', (database) => {
     await queue(['a', 'b', 'c', 'd', 'e'])
     for (const id of ['one', 'other']) await register(id)
     const counts: number[] = []
-    for (const ownerId of ['one', 'other', 'one']) counts.push((await claimRuns(under.engine, { ownerId }, 16)).length)
+    for (const workerId of ['one', 'other', 'one'])
+      counts.push((await claimRuns(under.engine, { workerId }, 16)).length)
     expect(counts).toEqual([2, 2, 0])
   })
 
@@ -109,7 +110,7 @@ describe.each(databases)('claims on %s', (database) => {
       const sessions = new Map((await store.read((rows) => findSessions(rows, {}))).map(({ id, label }) => [id, label]))
       const [held = ''] = [...sessions].find(([, label]) => label === 'b') ?? []
       const claim = async () =>
-        (await claimRuns(under.engine, { ownerId: 'one' }, 16)).map(({ run }) => sessions.get(run.sessionId ?? ''))
+        (await claimRuns(under.engine, { workerId: 'one' }, 16)).map(({ run }) => sessions.get(run.sessionId ?? ''))
       const areJobsHeld = Promise.withResolvers<void>()
       const letGo = Promise.withResolvers<void>()
       const holding = store.write('session', async (tx) => {

@@ -100,7 +100,7 @@ export function delegationDesk(database: Database) {
       if (!(await viewOfClaimant(tx, 'claimer')))
         await insertOwner(tx, { id: 'claimer', pid: 1, startedAt: 1, beatAt: 1 })
     })
-    const claimed = await claimNext(office.engine, { ownerId: 'claimer' })
+    const claimed = await claimNext(office.engine, { workerId: 'claimer' })
     if (!claimed) throw new Error('nothing is queued')
     return claimed
   }

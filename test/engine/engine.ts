@@ -47,16 +47,16 @@ export function testLimits({ lanes, ...others }: TestLimits = {}): Limits {
 export const nobody: AgentIndex = { find: () => undefined, list: () => [] }
 
 /** Locks that a test takes away: the owner is dead to others and does not know it. */
-export function testLocks(): OwnerLocks & { kill(ownerId: string): void } {
+export function testLocks(): OwnerLocks & { kill(workerId: string): void } {
   const held = new Set<string>()
   return {
-    hold(ownerId) {
-      held.add(ownerId)
-      return () => held.delete(ownerId)
+    hold(workerId) {
+      held.add(workerId)
+      return () => held.delete(workerId)
     },
-    isHeld: (ownerId) => held.has(ownerId),
+    isHeld: (workerId) => held.has(workerId),
     left: () => [],
-    kill: (ownerId) => void held.delete(ownerId),
+    kill: (workerId) => void held.delete(workerId),
   }
 }
 

@@ -145,7 +145,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
     await crashed.promise
     const run = await chain.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run).toMatchObject({ state: 'running', tries: 2 })
-    chain.locks.kill(run?.ownerId ?? '')
+    chain.locks.kill(run?.workerId ?? '')
     await chain.work()
     const [placed] = await chain.turns(1)
     expect(placed?.turn).toMatchObject({ status: 'completed', model: { actual: 'local' } })

@@ -189,7 +189,7 @@ describe('F21 a clock that is set where owners beat by it', () => {
       const owner = { id: under.engine.newId(), pid: 1, startedAt: clock.now(), beatAt: clock.monotonic() }
       under.locks.hold(owner.id)
       await under.runtime.store.write('owner', (tx) => insertOwner(tx, owner))
-      await claimNext(under.engine, { ownerId: owner.id })
+      await claimNext(under.engine, { workerId: owner.id })
       clock.set(by)
       await under.work()
       const state = async () => (await under.runtime.store.read((rows) => findRun(rows, runId ?? '')))?.state

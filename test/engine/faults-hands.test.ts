@@ -154,7 +154,7 @@ describe.each(databases)('what a process has in hand on %s', (database) => {
     await worker.stop()
     expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
       state: 'queued',
-      ownerId: null,
+      workerId: null,
     })
     expect(under.troubles).toEqual([])
   })

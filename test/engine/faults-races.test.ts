@@ -54,10 +54,10 @@ describe('F06 a child that ends at the moment when a message comes for its paren
       const actor = async (name: string) => {
         const life = new Life(simulation.schedule, name)
         const engine = simulation.engineOf(life)
-        const ownerId = engine.newId()
-        simulation.locksOf(life).hold(ownerId)
-        await ground.store.write('owner', (tx) => insertOwner(tx, { id: ownerId, pid: 1, startedAt: 0, beatAt: 0 }))
-        const claimed = await drive(simulation, claimNext(engine, { ownerId }))
+        const workerId = engine.newId()
+        simulation.locksOf(life).hold(workerId)
+        await ground.store.write('owner', (tx) => insertOwner(tx, { id: workerId, pid: 1, startedAt: 0, beatAt: 0 }))
+        const claimed = await drive(simulation, claimNext(engine, { workerId }))
         if (!claimed) throw new Error('there was nothing to claim')
         return { life, done: executeRun(engine, claimed, idle) }
       }
@@ -162,9 +162,9 @@ describe('F06 a child that ends at the moment when a message comes for its paren
     if (who === 'the child') await interleave(b.hold('settle'), run(b, child), () => say(a, 'hello'))
     else await interleave(a.hold('submit'), say(a, 'hello'), () => run(b, child))
     for (
-      let left = await claimNext(a.engine, { ownerId: a.ownerId });
+      let left = await claimNext(a.engine, { workerId: a.workerId });
       left;
-      left = await claimNext(a.engine, { ownerId: a.ownerId })
+      left = await claimNext(a.engine, { workerId: a.workerId })
     )
       await executeRun(a.engine, left, idle)
     await heardOnce()

@@ -74,7 +74,7 @@ describe.each(databases)('a storm on %s', patience, (database) => {
       beatAt: under.engine.clock.monotonic(),
     }
     await under.runtime.store.write('owner', (tx) => insertOwner(tx, owner))
-    for (let n = 0; n < abandoned; n++) await claimNext(under.engine, { ownerId: owner.id })
+    for (let n = 0; n < abandoned; n++) await claimNext(under.engine, { workerId: owner.id })
     await under.runtime.store.write('owner', (tx) => removeOwner(tx, owner.id))
     expect(await runs({ state: 'running' })).toHaveLength(abandoned)
     under.engine.limits.maxRunning = 3

@@ -37,7 +37,7 @@ export function startMortal(
     death.abort()
     // As a server does: what a dead process has begun to write is over before its lock is free.
     void Promise.allSettled(underWay).then(() => {
-      for (const ownerId of owners) locks.kill(ownerId)
+      for (const workerId of owners) locks.kill(workerId)
       died.resolve()
     })
   }
@@ -57,11 +57,11 @@ export function startMortal(
   }
   const worker = startWorker(mortal, {
     locks: {
-      hold(ownerId) {
-        owners.push(ownerId)
-        return locks.hold(ownerId)
+      hold(workerId) {
+        owners.push(workerId)
+        return locks.hold(workerId)
       },
-      isHeld: (ownerId) => locks.isHeld(ownerId),
+      isHeld: (workerId) => locks.isHeld(workerId),
       left: (now) => locks.left(now),
     },
     pid: process.pid,

@@ -35,7 +35,7 @@ describe.each(databases)('lanes on %s', (database) => {
       return nextRuns(tx, { limits, running, max: count })
     })
     const claimed = []
-    for (let n = 0; n < count; n++) claimed.push((await claimNext(engine, { ownerId: owner.id }))?.run)
+    for (let n = 0; n < count; n++) claimed.push((await claimNext(engine, { workerId: owner.id }))?.run)
     expect(together.map(({ id }) => id)).toEqual(claimed.flatMap((run) => run?.id ?? []))
     return claimed
   }

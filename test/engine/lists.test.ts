@@ -158,7 +158,7 @@ async function fill(runtime: TestRuntime, count: number): Promise<void> {
     const sessionId = await add(runtime, { label: `s${number}`, updatedAt: 1000 + Math.floor(number / 3) })
     const id = runtime.newId()
     const states: Partial<Run>[] = [
-      { state: 'running', epoch: 1, ownerId: 'worker' },
+      { state: 'running', epoch: 1, workerId: 'worker' },
       { state: 'queued' },
       { state: 'waiting', waitingFor: 'retry', wakeAt: 9_500 },
     ]

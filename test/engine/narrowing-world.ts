@@ -29,7 +29,7 @@ import { type Act, models, profileFrom } from './narrowing-acts.ts'
 import { pin, register, writeProfile } from './policies.ts'
 import type { Office } from './test-team.ts'
 
-export const ownerId = 'claimer'
+export const workerId = 'claimer'
 const kept: readonly string[] = [...delegatingTools, 'read_result']
 const told = 'We move the orders to PostgreSQL in March because the reports are slow; Ada writes, Bela checks.'
 /** Of which one makes the first model fail, and others fill small windows. */
@@ -71,7 +71,7 @@ export class World {
         return
       }
       case 'claim': {
-        const claimed = await claimNext(engine, { ownerId })
+        const claimed = await claimNext(engine, { workerId })
         if (!claimed) return
         this.#running.push(claimed)
         this.#mayAsk.set(`${claimed.run.id}/${claimed.run.epoch}`, claimed.run.ceiling.models)

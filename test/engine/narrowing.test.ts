@@ -8,7 +8,7 @@ import { putPersona } from '../../src/store/rows/personas.ts'
 import { databases } from '../setup/places.ts'
 import { testTool } from './engine.ts'
 import { acts, models, profileIds } from './narrowing-acts.ts'
-import { lotte, mia, ownerId, World } from './narrowing-world.ts'
+import { lotte, mia, World, workerId } from './narrowing-world.ts'
 import { register, writeProfile } from './policies.ts'
 import { agentNamed, newOffice, type Office } from './test-team.ts'
 
@@ -36,7 +36,7 @@ describe.each(databases)('random trees of runs on %s', (database) => {
     allModels = [model, ...others]
     await office.stop()
     await office.engine.store.write('owner', async (tx) => {
-      await insertOwner(tx, { id: ownerId, pid: 1, startedAt: 1, beatAt: 1 })
+      await insertOwner(tx, { id: workerId, pid: 1, startedAt: 1, beatAt: 1 })
       await insertUser(tx, mia(null))
       await putPersona(tx, lotte({}), 1)
     })

@@ -99,10 +99,10 @@ describe('two processes at one plan on PostgreSQL', () => {
     await say('go')
     await workUntil(async () => (await plan())?.status === 'running' && (await live()).every(({ taskId }) => taskId))
   }
-  const claim = async ({ engine, ownerId }: Process, key: string): Promise<ClaimedRun> => {
+  const claim = async ({ engine, workerId }: Process, key: string): Promise<ClaimedRun> => {
     const { runId } = await task(key)
     const sessionId = (await live()).find(({ id }) => id === runId)?.sessionId ?? ''
-    const claimed = await claimNext(engine, { ownerId, sessionId })
+    const claimed = await claimNext(engine, { workerId, sessionId })
     if (!claimed) throw new Error(`task ${key} cannot be claimed`)
     return claimed
   }
@@ -255,10 +255,10 @@ describe('two processes at one plan on PostgreSQL', () => {
   const askedAgain = async (): Promise<Run> => {
     await say('again')
     const { sessionId } = (await live()).find(({ taskId }) => taskId === null) as Run
-    const coordinator = await claimNext(a.engine, { ownerId: a.ownerId, sessionId: sessionId ?? '' })
+    const coordinator = await claimNext(a.engine, { workerId: a.workerId, sessionId: sessionId ?? '' })
     if (coordinator) await run(a, coordinator)
     const { sessionId: own } = (await live()).find(({ agent }) => agent === 'project-planner') as Run
-    const planner = await claimNext(b.engine, { ownerId: b.ownerId, sessionId: own ?? '' })
+    const planner = await claimNext(b.engine, { workerId: b.workerId, sessionId: own ?? '' })
     if (!planner) throw new Error('the planner cannot be claimed')
     return planner.run
   }

@@ -116,8 +116,8 @@ describe('two processes on PostgreSQL', () => {
     await say(a, 'one')
     const limits = { ...a.engine.limits, maxRunning: 1 }
     const [engine, other] = [a.engine, b.engine].map((each) => ({ ...each, limits })) as [Engine, Engine]
-    const claiming = { of: a, area: 'claim' as const, work: () => claimNext(engine, { ownerId: a.ownerId }) }
-    const pool = { engine: other, claimant: { ownerId: b.ownerId } }
+    const claiming = { of: a, area: 'claim' as const, work: () => claimNext(engine, { workerId: a.workerId }) }
+    const pool = { engine: other, claimant: { workerId: b.workerId } }
     const accepted = await interleave(claiming, () =>
       submit(other, { folder, label: 'other', content: 'two', priority: 1 }, pool),
     )
@@ -129,7 +129,7 @@ describe('two processes on PostgreSQL', () => {
     const priced = { ...family, price: { input: 1, output: 1 } }
     const limits = { ...a.engine.limits, perDayUsd: 0.002, maxOutputTokens: 1000 }
     const poor = ({ engine }: Process, model: Model = priced): Engine => ({ ...engine, limits, model: () => model })
-    const blind = ({ engine, ownerId }: Process) => claimNext({ ...engine, model: () => notYet() }, { ownerId })
+    const blind = ({ engine, workerId }: Process) => claimNext({ ...engine, model: () => notYet() }, { workerId })
     await say(a, 'one')
     await submit(b.engine, { folder, label: 'other', content: 'two' })
     const [first, second] = [(await blind(a)) as ClaimedRun, (await blind(b)) as ClaimedRun]
@@ -226,7 +226,7 @@ describe('two processes on PostgreSQL', () => {
     const { runId } = await say(a, 'one')
     const claimed = await interleave(
       { of: a, area: 'cancel', work: () => cancel(a.engine, runId ?? '', 'not now') },
-      () => claimNext(b.engine, { ownerId: b.ownerId }),
+      () => claimNext(b.engine, { workerId: b.workerId }),
     )
     expect(claimed).toBeUndefined()
     expect(await runs()).toMatchObject([{ state: 'cancelled', epoch: 0 }])
@@ -243,8 +243,8 @@ describe('two processes on PostgreSQL', () => {
       limit === 'maxRunning' ? { ...usual, maxRunning: 1 } : { ...usual, lanes: { ...usual.lanes, agents: 1 } }
     const queued = await runs({ state: 'queued' })
     // Each looks at another run, so that nothing but the limit keeps the second from being taken.
-    const claim = ({ engine, ownerId }: Process, at: number) =>
-      claimNext({ ...engine, limits }, { ownerId, sessionId: queued[at]?.sessionId ?? '' })
+    const claim = ({ engine, workerId }: Process, at: number) =>
+      claimNext({ ...engine, limits }, { workerId, sessionId: queued[at]?.sessionId ?? '' })
     const second = await interleave({ of: a, area: 'claim', work: () => claim(a, 0) }, () => claim(b, 1))
     expect(second).toBeUndefined()
     expect(await runs({ state: 'running' })).toHaveLength(1)

@@ -15,7 +15,7 @@ const never = new AbortController().signal
 /** A process of its own on the same rows: a store, an owner, and transactions that a test holds open before COMMIT. */
 export interface Process {
   engine: Engine
-  ownerId: string
+  workerId: string
   /** The next transaction of this area reaches the gate with all its work done, and commits when the gate opens. */
   hold(area: WriteArea): Gate
   claim(): Promise<ClaimedRun>
@@ -81,20 +81,20 @@ async function newProcess(engine: Engine): Promise<Process> {
       }),
   }
   const process = { ...engine, store: holding }
-  const ownerId = engine.newId()
+  const workerId = engine.newId()
   await store.write('owner', (tx) =>
-    insertOwner(tx, { id: ownerId, pid: 1, startedAt: engine.clock.now(), beatAt: engine.clock.monotonic() }),
+    insertOwner(tx, { id: workerId, pid: 1, startedAt: engine.clock.now(), beatAt: engine.clock.monotonic() }),
   )
   return {
     engine: process,
-    ownerId,
+    workerId,
     hold(area) {
       const closed = gate()
       held.set(area, closed)
       return closed
     },
     async claim() {
-      const claimed = await claimNext(process, { ownerId })
+      const claimed = await claimNext(process, { workerId })
       if (!claimed) throw new Error('there was nothing to claim')
       return claimed
     },

@@ -20,7 +20,7 @@ describe.each(databases)('recovery on %s', (database) => {
 
   const onlyOwner = async () => {
     const [run] = await (under as TestEngine).runtime.store.read((rows) => runsOf(rows, { live: true }))
-    return run?.ownerId ?? ''
+    return run?.workerId ?? ''
   }
 
   test.each([

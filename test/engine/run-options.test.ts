@@ -100,7 +100,7 @@ describe.each(databases)('the options of a run on %s', (database) => {
     const dying = await under.work()
     const { runId } = await under.say('hello', asked)
     await held.reached
-    under.locks.kill((await runOf(runId)).ownerId ?? '')
+    under.locks.kill((await runOf(runId)).workerId ?? '')
     await under.work()
     const [turn] = await under.turns(1)
     held.open()

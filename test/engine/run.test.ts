@@ -51,7 +51,7 @@ describe.each(databases)('a run on %s', (database) => {
       runId,
     })
     const run = await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))
-    expect(run).toMatchObject({ state: 'completed', ownerId: null, epoch: 1, crashes: 0 })
+    expect(run).toMatchObject({ state: 'completed', workerId: null, epoch: 1, crashes: 0 })
   })
 
   test('inputs that come while it runs are answered together, in order, by the next', async () => {

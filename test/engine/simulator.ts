@@ -144,7 +144,7 @@ export class Simulation {
   kill(process: Process): void {
     process.life.die()
     for (const client of this.#clients) if (client.process === process) this.#clients.delete(client)
-    for (const [ownerId, life] of this.#held) if (life === process.life) this.#held.delete(ownerId)
+    for (const [workerId, life] of this.#held) if (life === process.life) this.#held.delete(workerId)
     this.#leave(process)
   }
 
@@ -340,7 +340,7 @@ export class Simulation {
   /** Side effects end before anybody else may have the run. */
   async #checkOwner(life: Life, runId: string, what: string): Promise<void> {
     const run = await this.schedule.really(() => this.look((rows) => findRun(rows, runId)))
-    if (this.#held.get(run?.ownerId ?? '') !== life)
+    if (this.#held.get(run?.workerId ?? '') !== life)
       this.troubles.push(`${life.name} ${what} for run ${runId}, which it does not have any more`)
   }
 
@@ -355,11 +355,11 @@ export class Simulation {
   /** Signs of life as one process shows and sees them. */
   locksOf(life: Life): OwnerLocks {
     return {
-      hold: (ownerId) => {
-        this.#held.set(ownerId, life)
-        return () => this.#held.delete(ownerId)
+      hold: (workerId) => {
+        this.#held.set(workerId, life)
+        return () => this.#held.delete(workerId)
       },
-      isHeld: (ownerId) => this.#held.has(ownerId),
+      isHeld: (workerId) => this.#held.has(workerId),
       left: () => [],
     }
   }

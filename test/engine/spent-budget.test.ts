@@ -58,7 +58,7 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
       const { itemId, runId } = await under.say('look', { waitsForBudget: true })
       const [question] = await asked()
       expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
-        ...{ state: 'waiting', waitingFor: 'budget', ownerId: null },
+        ...{ state: 'waiting', waitingFor: 'budget', workerId: null },
       })
       expect(question).toMatchObject({ tool: 'budget', runId, input: { key, to } })
       expect(await whenEndedOrBlocked(under.engine, itemId, never)).toMatchObject({

@@ -39,7 +39,7 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
     const { runId } = await under.say('go')
     await first.reached
     const [run] = await under.runtime.store.read((rows) => runsOf(rows, { live: true }))
-    under.locks.kill(run?.ownerId ?? '')
+    under.locks.kill(run?.workerId ?? '')
     await under.work()
     await under.turns(1)
     first.open()

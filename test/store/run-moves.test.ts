@@ -41,7 +41,7 @@ function runIn(state: RunState, id: string): Run {
   return {
     ...newRun({ id, kind: 'turn', via: 'user', sessionId: null, now: 1, principal: 'owner' }),
     state,
-    ownerId: state === 'running' ? 'owner' : null,
+    workerId: state === 'running' ? 'owner' : null,
     waitingFor: state === 'waiting' ? 'retry' : null,
     finishedAt: isTerminal(state) ? 2 : null,
   }

@@ -31,7 +31,7 @@ export async function claimRuns(engine: Engine, claimant: Claimant, max: number)
   const { store, limits } = engine
   for (;;) {
     const claimed = await store.write('claim', async (tx) => {
-      const [, view] = await Promise.all([takeClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
+      const [, view] = await Promise.all([takeClaimLock(tx), viewOfClaimant(tx, claimant.workerId)])
       // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
       if (!view || view.queued === 0) return []
       const share = Math.max(1, Math.ceil(limits.maxRunning / view.owners))
@@ -59,7 +59,7 @@ export async function claimAtOnce(
   claimant: Claimant,
   { sessions, queued, ready }: HeldRows,
 ): Promise<ClaimedRun | undefined> {
-  const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
+  const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.workerId)])
   const isOnly = isLocked && view?.queued === 0 && claimant.sessionId === undefined
   if (ready && isOnly && freeSlots(engine.limits, view.running, ready.run.lane) > 0)
     return claimBest(tx, engine, claimant, { best: ready.run, sessions, ready })
@@ -163,7 +163,7 @@ async function claimHeld(
   tx: Tx,
   engine: Engine,
   held: readonly HeldRun[],
-  { ownerId }: Claimant,
+  { workerId }: Claimant,
 ): Promise<ClaimedRun[]> {
   const read = held.map(async ({ run, session, mayReserve, ready }) => {
     const [bound, found, threadPrompt, head] = await Promise.all([
@@ -178,8 +178,8 @@ async function claimHeld(
   const claimed: ClaimedRun[] = []
   for (const { run, ready, bound, ...facts } of await Promise.all(read)) {
     const items = await deferUnrelatedResults(tx, run, bound)
-    const taken = await takeRun(tx, engine, withRunOptions(run, items), { ...facts, ownerId, items })
-    await (ready ? ready.take(taken) : assignRun(tx, taken.run, ownerId))
+    const taken = await takeRun(tx, engine, withRunOptions(run, items), { ...facts, workerId, items })
+    await (ready ? ready.take(taken) : assignRun(tx, taken.run, workerId))
     claimed.push(taken)
   }
   return claimed
@@ -187,7 +187,7 @@ async function claimHeld(
 
 /** Facts about a run that its claim has resolved. */
 interface ClaimFacts extends Pick<ClaimedRun, 'session' | 'items' | 'head' | 'threadPrompt'> {
-  ownerId: string
+  workerId: string
   found: StoredActor
   mayReserve: boolean
   /** For one of several runs of a request that are claimed together. */
@@ -196,7 +196,7 @@ interface ClaimFacts extends Pick<ClaimedRun, 'session' | 'items' | 'head' | 'th
 
 /** The run as this claim's: decides who it is, tells that it starts, and reserves its first model call. Its row is not changed. */
 async function takeRun(tx: Tx, engine: Engine, asked: Run, facts: ClaimFacts): Promise<ClaimedRun> {
-  const { session, ownerId, items, found, head, threadPrompt } = facts
+  const { session, workerId, items, found, head, threadPrompt } = facts
   const actor = await decideActor(tx, engine, asked, found)
   const run = asActor(asked, actor)
   const epoch = run.epoch + 1
@@ -211,8 +211,8 @@ async function takeRun(tx: Tx, engine: Engine, asked: Run, facts: ClaimFacts): P
     scope: run,
   })
   return {
-    claim: { runId: run.id, ownerId, epoch },
-    run: { ...run, state: 'running', ownerId, epoch },
+    claim: { runId: run.id, workerId, epoch },
+    run: { ...run, state: 'running', workerId, epoch },
     ...{ session, head, actor, threadPrompt, items },
     reserved: facts.mayReserve ? await reserveFirst(tx, engine, run, { ...facts, actor }) : undefined,
   }
@@ -232,7 +232,7 @@ export async function claimChildren(
   const [first] = children
   const isOfSession = parent.id === parent.rootRunId && parent.sessionId === claimant.sessionId
   if (!first || (claimant.sessionId !== undefined && !isOfSession)) return []
-  const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.ownerId)])
+  const [isLocked, view] = await Promise.all([tryClaimLock(tx), viewOfClaimant(tx, claimant.workerId)])
   if (!isLocked || !view || view.queued > 0) return []
   const mayReserve = await tryLockPool(tx, first.run)
   const before: SpentBefore = {}
@@ -242,7 +242,7 @@ export async function claimChildren(
     const running = [...view.running, ...claimed.map(({ run }) => ({ ...run, count: 1, suspects: 0 }))]
     if (freeSlots(engine.limits, running, run.lane) <= 0) continue
     const taken = await takeRun(tx, engine, run, {
-      ...{ session, ownerId: claimant.ownerId, items: [item], mayReserve, before },
+      ...{ session, workerId: claimant.workerId, items: [item], mayReserve, before },
       found: await readChildActor(tx, engine, caller, child),
       head: below ?? undefined,
       threadPrompt: await readThreadPrompt(tx, session),

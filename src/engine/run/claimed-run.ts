@@ -73,7 +73,7 @@ export interface QueueAfterRun {
 
 /** The worker that claims, and the session it limits itself to. */
 export interface Claimant {
-  ownerId: string
+  workerId: string
   sessionId?: string
 }
 

@@ -56,8 +56,8 @@ export async function listOwners(rows: Reading, now: Millis): Promise<(Owner & {
 }
 
 /** Claims of an owner; reads few columns, since it is called once a second. */
-export async function claimsOf(rows: Reading, ownerId: string): Promise<Pick<Run, 'id' | 'epoch'>[]> {
-  return rows.all(owned({ ownerId }))
+export async function claimsOf(rows: Reading, workerId: string): Promise<Pick<Run, 'id' | 'epoch'>[]> {
+  return rows.all(owned({ workerId }))
 }
 
 /** Owners of runs that are no longer registered: declared dead before their runs were released. */
@@ -73,8 +73,8 @@ export async function lostOwners(rows: Reading): Promise<string[]> {
   return found.map(({ owner_id }) => owner_id as string)
 }
 
-const owned = statement((db, arg: { ownerId: string }) =>
-  db.selectFrom('runs').select(['id', 'epoch']).where('owner_id', '=', arg.ownerId),
+const owned = statement((db, arg: { workerId: string }) =>
+  db.selectFrom('runs').select(['id', 'epoch']).where('owner_id', '=', arg.workerId),
 )
 
 // The condition on root_run_id is always true; it makes SQLite use the index of unfinished runs.

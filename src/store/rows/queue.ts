@@ -40,8 +40,8 @@ export interface ClaimView {
  * Counts running runs, and tells whether none, one or several are queued. Undefined if the owner is not registered: it was declared dead and
  * has not noticed.
  */
-export async function viewOfClaimant(rows: Reading, ownerId: string): Promise<ClaimView | undefined> {
-  const found = await rows.all(claimView({ ownerId }))
+export async function viewOfClaimant(rows: Reading, workerId: string): Promise<ClaimView | undefined> {
+  const found = await rows.all(claimView({ workerId }))
   if (found.length === 0) return undefined
   const running = found.flatMap((row) => (row.lane === null ? [] : runningFrom(row as RunningRow)))
   return { running, queued: Number(found[0]?.queued), owners: Number(found[0]?.owners) }
@@ -219,12 +219,12 @@ const runningByRequest = sql`
   SELECT lane, root_run_id, count(*) AS count, sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END) AS suspects
   FROM runs WHERE owner_id IS NOT NULL GROUP BY lane, root_run_id`
 
-const claimView = statement((db, arg: { ownerId: string }) =>
+const claimView = statement((db, arg: { workerId: string }) =>
   raw<{ [K in keyof RunningRow]: RunningRow[K] | null } & { queued: number; owners: number }>(
     db,
     sql`SELECT running.*, (SELECT count(*) FROM (SELECT 1 FROM runs WHERE state = 'queued' LIMIT 2) AS first_two) AS queued,
           (SELECT count(*) FROM owners) AS owners
         FROM owners LEFT JOIN (${runningByRequest}) AS running ON 1 = 1
-        WHERE owners.id = ${arg.ownerId}`,
+        WHERE owners.id = ${arg.workerId}`,
   ),
 )

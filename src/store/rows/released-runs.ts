@@ -76,7 +76,7 @@ const parkForApproval = statement((db, arg: Claim & { activeMs: number }) =>
       ...{ active_ms: arg.activeMs, crashes: 0, crashes_alone: 0, tries: 0 },
     })
     .where('id', '=', arg.runId)
-    .where('owner_id', '=', arg.ownerId)
+    .where('owner_id', '=', arg.workerId)
     .where('epoch', '=', arg.epoch)
     .where('cancel_reason', 'is', null)
     .returning(['deadline', anyQueued.as('queued')]),

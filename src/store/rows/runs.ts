@@ -12,7 +12,7 @@ import { claimColumns, optionColumns, type RunRow, runFrom, runRow } from './run
 /** Right to write for a run: held by the process that claimed it last. */
 export interface Claim {
   runId: string
-  ownerId: string
+  workerId: string
   epoch: number
 }
 
@@ -114,10 +114,10 @@ export async function advanceCaller(tx: Tx, claim: Claim, activeMs: Millis): Pro
 }
 
 /** Assigns a queued run, whose row is locked, to an owner with its final settings; the new epoch fences off earlier claims. */
-export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
+export async function assignRun(tx: Tx, run: Run, workerId: string): Promise<void> {
   const { id, agent, modelRequested: model } = run
   const [tools, ceiling] = [JSON.stringify(run.effectiveTools), JSON.stringify(run.ceiling)]
-  tx.send(assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }))
+  tx.send(assign({ id, workerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }))
 }
 
 /** Notes that a user watches a run since it was claimed. */
@@ -152,10 +152,10 @@ export interface FinishedClaim {
 /** Ends the run of a claim. Undefined when another owner has the run or it has ended: the caller must not write then. */
 export async function finishClaim(
   tx: Tx,
-  { runId, ownerId, epoch }: Claim,
+  { runId, workerId, epoch }: Claim,
   end: RunFinish,
 ): Promise<FinishedClaim | undefined> {
-  const row = await tx.first(finishClaimed({ ...endedRow(runId, end), ownerId, epoch }))
+  const row = await tx.first(finishClaimed({ ...endedRow(runId, end), workerId, epoch }))
   return row && { cancelReason: row.cancel_reason, isAnyQueued: row.queued === 1, hasOpenFire: row.fires === 1 }
 }
 
@@ -185,10 +185,10 @@ export function illegalMove(id: string, next: RunState): TransactionMisuse {
 
 export async function runsOf(
   rows: Reading,
-  filter: OwnedBy & { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
+  filter: OwnedBy & { workerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
 ): Promise<Run[]> {
   let query = rows.build.selectFrom('runs').selectAll().orderBy('created_at').orderBy('id')
-  if (filter.ownerId !== undefined) query = query.where('owner_id', '=', filter.ownerId)
+  if (filter.workerId !== undefined) query = query.where('owner_id', '=', filter.workerId)
   if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
   if (filter.principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, filter.principal))
   if (filter.live === true) query = query.where('finished_at', 'is', null)
@@ -278,11 +278,16 @@ const ofClaim = (db: Builder, arg: Claim & { activeMs: number }) =>
     .updateTable('runs')
     .set({ active_ms: arg.activeMs })
     .where('id', '=', arg.runId)
-    .where('owner_id', '=', arg.ownerId)
+    .where('owner_id', '=', arg.workerId)
     .where('epoch', '=', arg.epoch)
     .returning('cancel_reason')
-const owned = statement((db, { runId, ownerId, epoch }: Claim) =>
-  db.selectFrom('runs').select('id').where('id', '=', runId).where('owner_id', '=', ownerId).where('epoch', '=', epoch),
+const owned = statement((db, { runId, workerId, epoch }: Claim) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', runId)
+    .where('owner_id', '=', workerId)
+    .where('epoch', '=', epoch),
 )
 const fence = statement(ofClaim)
 const advanced = (db: Builder, arg: Claim & { activeMs: number }) =>
@@ -292,7 +297,7 @@ const progressOfCaller = statement((db, arg: Claim & { activeMs: number }) => ad
 
 interface Assignment extends ReturnType<typeof optionColumns>, ReturnType<typeof claimColumns> {
   id: string
-  ownerId: string
+  workerId: string
   agent: string | null
   tools: string
   ceiling: string
@@ -304,7 +309,7 @@ const assign = statement((db, arg: Assignment) =>
     .updateTable('runs')
     .set({
       state: 'running',
-      owner_id: arg.ownerId,
+      owner_id: arg.workerId,
       epoch: sql<number>`epoch + 1`,
       agent: arg.agent,
       effective_tools_json: arg.tools,
@@ -357,9 +362,9 @@ const finishAs = (outcome: Outcome) =>
   statement((db, arg: EndedRow) => end(db, arg).where('state', 'in', statesBefore(outcome)))
 
 // A run has an owner exactly while it runs, and that may end in any way.
-const finishClaimed = statement((db, arg: EndedRow & { ownerId: string; epoch: number }) =>
+const finishClaimed = statement((db, arg: EndedRow & { workerId: string; epoch: number }) =>
   end(db, arg)
-    .where('owner_id', '=', arg.ownerId)
+    .where('owner_id', '=', arg.workerId)
     .where('epoch', '=', arg.epoch)
     .returning('cancel_reason')
     .returning([

@@ -7,9 +7,9 @@ import { tryFileLock } from '../../file-lock.ts'
 /** Liveness check of owners that does not depend on a clock. */
 export interface OwnerLocks {
   /** Holds the owner's lock until the returned function is called or the process ends. */
-  hold(ownerId: string): () => void
+  hold(workerId: string): () => void
   /** Undefined where only the heartbeat can tell. */
-  isHeld(ownerId: string): boolean | undefined
+  isHeld(workerId: string): boolean | undefined
   /** Owners whose lock files are older than a minute, alive or not. */
   left(now: Millis): string[]
 }
@@ -19,16 +19,16 @@ const minLockFileAge: Millis = 60_000
 
 /** Locks for one machine: an exclusive lock on a small file, which the system releases within milliseconds of a kill. */
 export function fileLocks(folder: string): OwnerLocks {
-  const fileOf = (ownerId: string) => join(folder, `owner-${ownerId}.lock`)
+  const fileOf = (workerId: string) => join(folder, `owner-${workerId}.lock`)
   return {
-    hold(ownerId) {
-      const lock = tryFileLock(fileOf(ownerId))
-      if (!lock) throw new Error(`the lock of owner ${ownerId} is held already`)
+    hold(workerId) {
+      const lock = tryFileLock(fileOf(workerId))
+      if (!lock) throw new Error(`the lock of owner ${workerId} is held already`)
       return () => lock.remove()
     },
-    isHeld(ownerId) {
-      if (!readdirSync(folder).includes(`owner-${ownerId}.lock`)) return false
-      const lock = tryFileLock(fileOf(ownerId))
+    isHeld(workerId) {
+      if (!readdirSync(folder).includes(`owner-${workerId}.lock`)) return false
+      const lock = tryFileLock(fileOf(workerId))
       // Only called for registered owners, which take their lock before they register: a free lock means a dead owner.
       lock?.remove()
       return lock === undefined

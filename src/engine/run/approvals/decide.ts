@@ -110,7 +110,7 @@ function readyRun(tx: Tx, run: Run): ReadyRun {
   return {
     run: { ...run, state: 'queued', waitingFor: null, wakeAt: null },
     queue: () => requeueRun(tx, run.id),
-    take: ({ run: claimed, claim }) => assignRun(tx, claimed, claim.ownerId),
+    take: ({ run: claimed, claim }) => assignRun(tx, claimed, claim.workerId),
   }
 }
 

@@ -43,7 +43,7 @@ export class Claimer {
   get claimant(): Claimant | undefined {
     const { lease, sessionId } = this.#options
     if (this.#isDraining || lease.atRisk) return undefined
-    return { ownerId: lease.ownerId, ...(sessionId !== undefined && { sessionId }) }
+    return { workerId: lease.workerId, ...(sessionId !== undefined && { sessionId }) }
   }
 
   /** Claims until nothing is claimable. A call while it is claiming makes it look once more. */
@@ -109,8 +109,8 @@ export class Claimer {
  * Whether a claim is worth a try. Takes no lock and may be out of date: each claim checks the limits itself. It is asked with each
  * hint: of the workers without room for what is queued, none may take the claim lock.
  */
-async function isAnyClaimable(rows: Reading, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<boolean> {
-  const view = await viewOfClaimant(rows, ownerId)
+async function isAnyClaimable(rows: Reading, { limits }: Engine, { workerId, sessionId }: Claimant): Promise<boolean> {
+  const view = await viewOfClaimant(rows, workerId)
   if (!view || view.queued === 0) return false
   const { running } = view
   const isAnyAllowed =

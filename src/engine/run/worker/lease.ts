@@ -19,7 +19,7 @@ interface LeaseHolder {
 
 /** The right of this process to execute runs: a registered owner id, kept alive by heartbeats. */
 export class Lease {
-  ownerId = unregistered
+  workerId = unregistered
   /** Whether a heartbeat is being written; a stuck database may never answer it. */
   isBeating = false
   /** Whether any worker may have something to do, as the last heartbeat found it. */
@@ -40,10 +40,10 @@ export class Lease {
   /** Registers under a new owner id each time, so that an id is never reused. */
   async join(): Promise<void> {
     const { store, clock, newId } = this.#engine
-    this.ownerId = newId()
-    this.#unlock = this.#holder.locks.hold(this.ownerId)
+    this.workerId = newId()
+    this.#unlock = this.#holder.locks.hold(this.workerId)
     const at = clock.monotonic()
-    const owner = { id: this.ownerId, pid: this.#holder.pid, startedAt: clock.now(), beatAt: at }
+    const owner = { id: this.workerId, pid: this.#holder.pid, startedAt: clock.now(), beatAt: at }
     await store.write('owner', (tx) => insertOwner(tx, owner))
     this.#lastBeat = at
     this.#hasAbandoned = false
@@ -51,12 +51,12 @@ export class Lease {
 
   /** Stops all runs and unregisters the owner id; claims that arrive later under it are not started. */
   async leave(): Promise<void> {
-    const { ownerId } = this
-    this.ownerId = unregistered
+    const { workerId } = this
+    this.workerId = unregistered
     await this.#holder.stopRuns('this process was silent for longer than its lease')
     // Release the lock file first: a process that dies between the two leaves a row without a lock, which recovery removes.
     this.#unlock()
-    await this.#engine.store.write('owner', (tx) => removeOwner(tx, ownerId))
+    await this.#engine.store.write('owner', (tx) => removeOwner(tx, workerId))
   }
 
   /** Sends a heartbeat. A worker that was silent for too long, or was declared dead, registers again under a new id. */
@@ -71,7 +71,7 @@ export class Lease {
     const { store, clock } = this.#engine
     const at = clock.monotonic()
     const isLost = this.#hasAbandoned || this.atRisk
-    const beat = isLost ? undefined : await store.write('owner', (tx) => recordHeartbeat(tx, this.ownerId, at))
+    const beat = isLost ? undefined : await store.write('owner', (tx) => recordHeartbeat(tx, this.workerId, at))
     if (!beat) {
       this.hasWork = true
       // Runs that other workers took over meanwhile are fenced from us.

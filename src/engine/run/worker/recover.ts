@@ -44,17 +44,17 @@ export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks)
   // A lock file without a registered owner is stale: asking for it removes it.
   for (const id of locks.left(clock.now())) if (!owners.some((owner) => owner.id === id)) locks.isHeld(id)
   const dead = owners.filter(({ id, sinceHeartbeat }) => id !== me && isDead(id, sinceHeartbeat)).map(({ id }) => id)
-  for (const ownerId of [...dead, ...(await store.read(lostOwners))]) {
+  for (const workerId of [...dead, ...(await store.read(lostOwners))]) {
     // Remove the owner first: if it was only stalled, its next heartbeat fails, and writes of its runs are fenced anyway.
-    await store.write('owner', (tx) => removeOwner(tx, ownerId))
-    const lost = await store.read((rows) => runsOf(rows, { ownerId }))
+    await store.write('owner', (tx) => removeOwner(tx, workerId))
+    const lost = await store.read((rows) => runsOf(rows, { workerId }))
     for (const batch of batches(lost)) {
       const crash = lost.length === 1 ? 'alone' : 'beside others'
-      const outcomes = await Promise.all(batch.map((run) => releaseRun(engine, run, ownerId, { crash })))
+      const outcomes = await Promise.all(batch.map((run) => releaseRun(engine, run, workerId, { crash })))
       for (const [at, outcome] of outcomes.entries())
         if (outcome !== 'nothing') recovered[outcome].push(batch[at]?.id ?? '')
     }
-    recovered.lost += (await store.read((rows) => runsOf(rows, { ownerId }))).length
+    recovered.lost += (await store.read((rows) => runsOf(rows, { workerId }))).length
   }
   await countCalls(engine, recovered)
   return recovered
@@ -106,7 +106,7 @@ export type Crash = 'own fault' | 'alone' | 'beside others'
 export function releaseRun(
   engine: Engine,
   lost: Run,
-  ownerId: string,
+  workerId: string,
   {
     crash,
     wasStarted = true,
@@ -115,7 +115,7 @@ export function releaseRun(
 ): Promise<'resumed' | 'quarantined' | 'nothing'> {
   return engine.store.write('recover', async (tx) => {
     const found = await lockRunWithSessions(tx, lost)
-    if (found?.run.ownerId !== ownerId || found.run.epoch !== lost.epoch) return 'nothing'
+    if (found?.run.workerId !== workerId || found.run.epoch !== lost.epoch) return 'nothing'
     const hasWaited = mayHaveAsked && (await markUsageLost(tx, lost.id))
     if (!mayHaveAsked) await releaseUsage(tx, lost.id)
     tx.hint('runs')

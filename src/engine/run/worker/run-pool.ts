@@ -48,7 +48,7 @@ export class RunPool {
     if (this.#released.delete(key)) return
     const { lease, arrivals, claimant, onRoom, onError } = this.#options
     // Claimed under an owner id that was given up meanwhile.
-    if (claimed.claim.ownerId !== lease.ownerId) return void this.#toRelease.push({ ...claimed, wasStarted: false })
+    if (claimed.claim.workerId !== lease.workerId) return void this.#toRelease.push({ ...claimed, wasStarted: false })
     const stop = new AbortController()
     const ended = new AbortController()
     // A cancel that was requested while an earlier owner had the run.
@@ -136,7 +136,7 @@ export class RunPool {
 
   async #releaseAll(): Promise<void> {
     for (let next = this.#toRelease[0]; next; next = this.#toRelease[0]) {
-      await releaseRun(this.#engine, next.run, next.claim.ownerId, next)
+      await releaseRun(this.#engine, next.run, next.claim.workerId, next)
       this.#toRelease.shift()
     }
   }
@@ -147,8 +147,8 @@ export class RunPool {
    */
   async releaseOrphanedClaims(): Promise<void> {
     const { store } = this.#engine
-    const { ownerId } = this.#options.lease
-    const ours = await store.read((rows) => claimsOf(rows, ownerId))
+    const { workerId } = this.#options.lease
+    const ours = await store.read((rows) => claimsOf(rows, workerId))
     const orphaned = ours.filter(
       (run) => !this.#busy.has(claimKey(run)) && !this.#toRelease.some((each) => each.run.id === run.id),
     )
@@ -159,7 +159,7 @@ export class RunPool {
       const run = await store.read((rows) => findRun(rows, claim.id))
       // The reply may arrive during the release, so the run may have called a model.
       if (run?.epoch === claim.epoch)
-        await releaseRun(this.#engine, run, ownerId, { wasStarted: false, mayHaveAsked: true })
+        await releaseRun(this.#engine, run, workerId, { wasStarted: false, mayHaveAsked: true })
     }
   }
 }

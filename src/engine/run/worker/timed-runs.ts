@@ -41,7 +41,7 @@ function wake(engine: Engine, parked: Run): Promise<void> {
 function endLate(engine: Engine, late: Run, now: Millis): Promise<void> {
   return engine.store.write('recover', async (tx) => {
     const found = await lockRunWithSessions(tx, late)
-    if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
+    if (!found || found.run.workerId !== null || found.run.finishedAt !== null) return
     if ((found.run.options.deadline ?? Number.POSITIVE_INFINITY) > now) return
     await endUnowned(tx, engine, found, lateEnding(found.run))
   })

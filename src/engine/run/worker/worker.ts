@@ -66,7 +66,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
     ...(sessionId !== undefined && { sessionId }),
   })
   await lease.join()
-  const recovered = await recoverDead(engine, lease.ownerId, locks)
+  const recovered = await recoverDead(engine, lease.workerId, locks)
   const stopped = new AbortController()
   const stopListening = engine.store.onHint((hint) => {
     if (hint === 'runs') claimer.claimAvailable()
@@ -78,7 +78,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
   return {
     recovered,
     get holdsLease() {
-      return lease.ownerId !== '' && !lease.atRisk
+      return lease.workerId !== '' && !lease.atRisk
     },
     submit: (input) => claimer.submit(input),
     decide: (...decision) => claimer.decide(...decision),
@@ -124,7 +124,7 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
   const duties = [
     () => pool.releaseAbandoned(),
     () => pool.releaseOrphanedClaims(),
-    () => recoverDead(engine, lease.ownerId, locks),
+    () => recoverDead(engine, lease.workerId, locks),
     () => finishCancels(engine),
     () => pool.checkCancellations(),
     () => claimer.claimAvailable(),
