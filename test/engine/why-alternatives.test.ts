@@ -74,6 +74,25 @@ describe.each(databases)('what more than one history explains, on %s', (database
     expect(second).not.toBe(first)
   })
 
+  test('a content that a hand puts back with other line ends is not told as that of the file which it was moved to', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await exec("mv a.py b.py && printf 'another content\\n' > a.py")
+    renameSync(at('b.py'), at('c.py'))
+    writeFileSync(at('a.py'), linesOf('a', 9).replaceAll('\n', '\r\n'))
+    expect(await author('a.py:1')).toEqual(unknown(first))
+  })
+
+  test('a file that a command moved away and a hand swaps back keeps its authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 9)))
+    await exec(`mv a.py b.py && for n in 1 2 3 4 5 6 7 8 9; do echo "line $n of another content" >> a.py; done`)
+    const [one, other] = [pool().content('a.py'), pool().content('b.py')]
+    writeFileSync(at('a.py'), other)
+    writeFileSync(at('b.py'), one)
+    expect(await author('a.py:1')).toEqual(by(first))
+    await exec('true')
+    expect(await author('a.py:1')).toEqual(by(first))
+  })
+
   test('lines of another file that a hand adds to one of which half is left may be written there', async () => {
     const first = await say(write('a.py', linesOf('a', 9)))
     const second = await say(write('b.py', linesOf('b', 9)))

@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
+import { hashIn } from '../files/file-now.ts'
+import { isEarlier } from './content-holders.ts'
+import type { DiskState } from './disk-state.ts'
+import type { MovedFile, Tracer } from './traced-line.ts'
+
+/** Clocks of file systems are coarser than ours. */
+const slackMs = 10
+
+/**
+ * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before.
+ * The latter does not count if another file is known to have had it just then: restoring it cannot be told from copying it.
+ */
+export async function mayBeRestored(
+  tracer: Tracer,
+  file: MovedFile,
+  holders: readonly FileVersion[],
+): Promise<boolean> {
+  const [any] = holders
+  const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
+  const hadItBefore = file.versions.some((each) => had(each) && isEarlier(each, file) && !isSameState(each, file))
+  let mayBeCopied = false
+  for (const version of holders) {
+    const versions = await tracer.versions.of(join(version.folder, version.path))
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    if (own && (await wasThereThen(own, versions, file, tracer.disk))) return false
+    mayBeCopied ||= !own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))
+  }
+  return hadItBefore || !mayBeCopied
+}
+
+/** Whether a record is of the state in question: commands that run at the same time find the same one. */
+function isSameState({ found }: FileVersion, { changedAt }: MovedFile): boolean {
+  return found !== undefined && changedAt !== undefined && found.changedAt === Math.ceil(changedAt)
+}
+
+/**
+ * Whether a version is known to have been there, unchanged, when the content came to the moved file; or just before that, if the two files
+ * were swapped.
+ */
+async function wasThereThen(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  file: MovedFile,
+  disk: DiskState,
+): Promise<boolean> {
+  const { changedAt } = file
+  if (changedAt === undefined) return false
+  const isSwapped = (hash: string | null, at: Millis) => hasHad(file, hash) && at + slackMs >= changedAt
+  for (const next of versions.slice(versions.indexOf(version) + 1)) {
+    if (next.before !== version.after) return next.found !== undefined && isSwapped(next.after, next.found.changedAt)
+    if ((next.command?.since ?? next.at) > changedAt + slackMs) return true
+    if (next.after !== version.after) return false
+  }
+  const now = await disk.read(version)
+  if (now?.kind !== 'file') return false
+  return now.sha256 === version.after ? now.times.changedAt < changedAt : isSwapped(now.sha256, now.times.changedAt)
+}
+
+function hasHad({ versions }: MovedFile, hash: string | null): boolean {
+  return versions.some(({ before, after }) => hash !== null && (before === hash || after === hash))
+}
+
+/**
+ * Whether a version's file was recorded with another content before the moved file appeared, and has unrecorded changes since, or the
+ * moved file had another content even later: it is unknown whether the content was copied before that, or restored afterwards.
+ */
+export async function wasReplacedEarlier(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  file: MovedFile,
+  disk: DiskState,
+): Promise<boolean> {
+  const replacedAt = await replacementTime(version, versions, file, disk)
+  if (replacedAt !== undefined && replacedAt < (file.changedAt ?? 0)) return true
+  const isOther = ({ after }: FileVersion) => after !== null && after !== version.after
+  const later = versions.slice(versions.indexOf(version) + 1).filter((each) => isEarlier(each, file))
+  const replaced = later.find(isOther)
+  if (!replaced) return false
+  return replaced.at < (file.since ?? 0) || (await contentIfRecorded(version, versions, disk)) === undefined
+}
+
+/**
+ * When a version's file was changed, as far as records and the disk tell, by the clock of the file system: a content that came to
+ * another file later was not copied from it. Undefined if it was not, or is gone: then it may have been moved at any time. Two files
+ * that were swapped change one after the other.
+ */
+async function replacementTime(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  file: MovedFile,
+  disk: DiskState,
+): Promise<Millis | undefined> {
+  const next = versions[versions.indexOf(version) + 1]
+  const isSwapped = (hash: string | null) => file.versions.some(({ after }) => after === hash)
+  if (next?.after === version.after || (next?.found && isSwapped(next.after))) return undefined
+  if (next) return next.found?.changedAt ?? (next.command?.since ?? next.at) + slackMs
+  const now = await disk.read(version)
+  const isReplaced = now?.kind === 'file' && now.sha256 !== version.after && !isSwapped(now.sha256)
+  return isReplaced ? now.times.changedAt : undefined
+}
+
+/** Whether a file existed ever since a version, as far as records and the disk tell. */
+export async function isStillThere(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  disk: DiskState,
+): Promise<boolean> {
+  return typeof (await contentIfRecorded(version, versions, disk)) === 'string'
+}
+
+/** Current hash of a file if every change since a version was recorded, null if it was removed; else undefined. */
+async function contentIfRecorded(
+  version: FileVersion,
+  versions: readonly FileVersion[],
+  disk: DiskState,
+): Promise<string | null | undefined> {
+  let hash = version.after
+  for (const { before, after } of versions.slice(versions.indexOf(version) + 1)) {
+    if (before !== hash) return undefined
+    hash = after
+  }
+  const now = await disk.read(version)
+  return now && hashIn(now) === hash ? hash : undefined
+}

@@ -1,0 +1,137 @@
+import { join } from 'node:path'
+import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
+import { decodeText } from '../../tools/files/text-kind.ts'
+import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
+import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
+import { linesIn } from '../files/match-lines.ts'
+import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
+import { isStillThere, wasReplacedEarlier } from './restored-content.ts'
+import type { MovedFile, Tracer } from './traced-line.ts'
+
+/** Shorter texts may be equal by chance. */
+const minLines = 2
+const minLetters = 40
+/** Share of lines that a file which was moved and changed has in common with the original. */
+const minShare = 2 / 3
+
+/** A version that has lines of a text; a weak one has too few to be the likely origin. */
+interface SimilarVersion {
+  version: FileVersion
+  /** Number of significant lines in both. */
+  shared: number
+  isWeak: boolean
+  /** Its file had another content when the text was written, as far as records tell. */
+  isReplaced: boolean
+}
+
+/**
+ * Versions with lines of this text, of the file itself and of all others; `isCut` if not all were looked at. A file that still is as
+ * recorded was not moved; a few lines copied from it count as written by the user or program that copied them.
+ */
+export async function similarVersions(
+  tracer: Tracer,
+  file: MovedFile,
+  text: string,
+): Promise<{ similar: SimilarVersion[]; isCut: boolean }> {
+  const lines = significantLines(text)
+  const newLines = new Set(linesIn(text).filter((_, at) => !file.kept?.has(at)))
+  const own = new Set(replacedOwnVersions(file))
+  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
+  const similar = ofOwn.filter(({ version }) => own.has(version))
+  const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
+  for (const { name, shared, sharedNew, hasGap } of files) {
+    const mayHaveMoved = hasGap || !(await tracer.disk.has(name))
+    const mayBeStrong = shared >= minShare * lines.size
+    if (!mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
+    const versions = await tracer.versions.of(join(name.folder, name.path))
+    const last = versions.at(-1)
+    if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
+    similar.push(...(await similarVersionsOf(tracer, file, versions, lines)))
+  }
+  return { similar, isCut }
+}
+
+/**
+ * Versions of one file that a text may come from, even if the file was removed or rewritten since; else weak ones whose file the
+ * user or another program may have moved.
+ */
+async function similarVersionsOf(
+  { contents, disk }: Tracer,
+  file: MovedFile,
+  versions: readonly FileVersion[],
+  lines: ReadonlySet<string>,
+): Promise<SimilarVersion[]> {
+  const earlier = versions.filter((each) => isEarlier(each, file))
+  const mayHaveMovedAway = async (version: FileVersion) =>
+    version === earlier.at(-1)
+      ? !(await isStillThere(version, versions, disk))
+      : wasReplacedUnrecorded(versions, versions.indexOf(version))
+  const similar: SimilarVersion[] = []
+  for (const version of versionsToCompare(earlier, lines)) {
+    const bytes = version.after ? await contents.get(version.after, version) : undefined
+    const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
+    const shared = [...oldLines].filter((line) => lines.has(line))
+    const isShort = shared.length < minLines || shared.join('').length < minLetters
+    const isWeak = isShort || shared.length < minShare * Math.max(oldLines.size, lines.size)
+    if (shared.length === 0 || (isWeak && !(await mayHaveMovedAway(version)))) continue
+    const isReplaced = await wasReplacedEarlier(version, versions, file, disk)
+    similar.push({ version, shared: shared.length, isWeak, isReplaced })
+  }
+  const strong = similar.filter(({ isWeak }) => !isWeak)
+  return strong.length > 0 ? strong : similar
+}
+
+/**
+ * Versions with the same short content, perhaps by chance. A file that still exists was not moved; it may have been copied if the
+ * content has a significant line.
+ */
+export async function versionsWithShortContent(
+  tracer: Tracer,
+  holders: readonly FileVersion[],
+  text: string,
+): Promise<SimilarVersion[]> {
+  const found: SimilarVersion[] = []
+  for (const version of holders) {
+    const versions = await tracer.versions.of(join(version.folder, version.path))
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    const isLikely = significantLines(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.disk))
+    if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
+  }
+  return found
+}
+
+/** The newest versions, and of the earlier ones those that brought lines of this text: the last of them and those with the most. */
+function versionsToCompare(versions: readonly FileVersion[], lines: ReadonlySet<string>): FileVersion[] {
+  const newest = versions.slice(-maxSimilarVersions).reverse()
+  const earlier = versions.slice(0, -maxSimilarVersions).reverse()
+  const wanted = new Set(earlier.length > 0 ? [...lines].map(hashLine) : [])
+  const counted = earlier.map((version) => ({ version, shared: countHashes(version.lineHashes, wanted) }))
+  const sharing = counted.filter(({ shared }) => shared > 0)
+  const last = sharing.slice(0, maxSimilarVersions / 2)
+  const most = sharing.toSorted((a, b) => b.shared - a.shared).slice(0, maxSimilarVersions / 2)
+  return [...new Set([...newest, ...[...last, ...most].map(({ version }) => version)])]
+}
+
+/** Whether earlier versions of the file had any new line of this text, as far as records tell. */
+export function hadLinesBefore({ versions, kept, since, ...file }: MovedFile, text: string): boolean {
+  if (since === undefined) return false
+  const newLines = linesIn(text).filter((line, at) => isSignificantLine(line) && !kept?.has(at))
+  const wanted = new Set(newLines.map(hashLine))
+  const earlier = versions.filter((each) => isEarlier(each, { ...file, versions }))
+  return earlier.some(({ lineHashes }) => lineHashes === null || countHashes(lineHashes, wanted) > 0)
+}
+
+/** Number of these hashes that a version brought. */
+function countHashes(packed: string | null, wanted: ReadonlySet<number>): number {
+  return packed ? unpackLineHashes(packed).filter((hash) => wanted.has(hash)).length : 0
+}
+
+/** Whether a text is so short that another file may have the same by chance. */
+export function isShortText(text: string): boolean {
+  return significantLines(text).size < minLines || text.length < minLetters
+}
+
+/** Lines of more than three characters. */
+function significantLines(text: string): Set<string> {
+  return new Set(linesIn(text).filter(isSignificantLine))
+}
