@@ -1,5 +1,7 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../store/rows/files/file-versions.ts'
+import { readsOf } from './files-read.ts'
 import {
   isBefore,
   type LineAuthor,
@@ -47,24 +49,51 @@ export function isEarlier(version: FileVersion, { before, changedAt = Number.POS
 }
 
 /**
- * Versions that a content was moved from, or copied from with its times: when it was last modified, they were made. Undefined if times
- * do not tell: a content that is written here is modified when its file is changed.
+ * Versions that a content was moved from, or copied from with its times: when it was last modified, they were made. Those whose time is not
+ * known are among them. Undefined if times do not tell: a content that is written here is modified when its file is changed.
  */
 export async function findSourcesByTime(
   tracer: Tracer,
-  { changedAt = 0, modifiedAt = changedAt }: TracedFile,
+  file: MovedFile,
   holders: readonly FileVersion[],
 ): Promise<FileVersion[] | undefined> {
-  if (modifiedAt + slackMs >= changedAt) return undefined
+  const { changedAt = 0, modifiedAt } = file
+  if (modifiedAt === undefined || holders.length >= maxHoldersRead) return undefined
+  const [any] = holders
+  const own = file.versions.filter((each) => each.after === any?.after && !each.found && isEarlier(each, file))
+  // Within the same moment a file may also have been written by hand.
+  const slack = modifiedAt + slackMs < changedAt ? slackMs : 0
   const sources: FileVersion[] = []
-  for (const version of holders) {
-    const isMadeThen =
-      version.command || version.found
-        ? Math.trunc(version.modifiedAt ?? modifiedAt) === Math.trunc(modifiedAt)
-        : version.at - slackMs <= modifiedAt && modifiedAt <= (await tracer.endOf(version)) + slackMs
-    if (isMadeThen) sources.push(version)
+  let isAnyKnown = false
+  for (const version of [...holders, ...own.filter((each) => !holders.includes(each))]) {
+    const isMade = await isMadeAt(tracer, version, modifiedAt, slack)
+    isAnyKnown ||= isMade === true
+    if (isMade !== false) sources.push(version)
   }
-  return sources.length > 0 ? sources : undefined
+  return isAnyKnown ? sources : undefined
+}
+
+/** Whether the content that a version left was last modified at this time; undefined if that is not known. */
+async function isMadeAt(
+  tracer: Tracer,
+  version: FileVersion,
+  time: Millis,
+  slack: Millis,
+): Promise<boolean | undefined> {
+  if (version.modifiedAt !== undefined) return version.modifiedAt === Math.trunc(time)
+  if (version.command || version.found) return undefined
+  if (time < version.at - slackMs) return false
+  const end = await tracer.endOf(version)
+  return end === Number.MAX_SAFE_INTEGER ? undefined : time <= end + slack
+}
+
+/** Whether a content is older than a version that has it, or a run had read its file before it made that version. */
+export async function isFromHere(tracer: Tracer, file: MovedFile, version: FileVersion): Promise<boolean> {
+  const { modifiedAt = Number.POSITIVE_INFINITY } = file
+  const madeAt = version.modifiedAt ?? version.command?.since ?? version.at
+  if (modifiedAt + slackMs < madeAt) return true
+  const reads = version.runId === null || version.command ? undefined : await readsOf(tracer.rows, version.runId)
+  return reads !== undefined && [...reads.seen.keys()].some((path) => resolve(reads.folder, path) === file.path)
 }
 
 /** Traces lines of a content in each version that left it, and in versions of the same files that found it. */

@@ -86,8 +86,9 @@ export class LineTracer implements Tracer {
     return (await this.#journalOf(runId))?.isDone(callId ?? '')
   }
 
-  async endOf({ runId, callId }: FileVersion): Promise<Millis> {
-    const journal = runId === null ? undefined : await this.#journalOf(runId)
+  async endOf({ runId, callId, at }: FileVersion): Promise<Millis> {
+    if (runId === null) return at
+    const journal = await this.#journalOf(runId)
     return journal?.endOf(callId ?? '') ?? Number.MAX_SAFE_INTEGER
   }
 
@@ -192,7 +193,7 @@ export class LineTracer implements Tracer {
     // A kept line is in doubt only if a file with exactly this content may have replaced this one; a "}" among new lines, if any
     // similar file may have.
     const isInDoubt = (line: number) =>
-      found?.hasExactMatch || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
+      found?.hasExactMatch || found?.isReplacement || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
     return new Map(all.filter(([line, each]) => each.author !== author && isInDoubt(line)))
   }
 

@@ -7,15 +7,27 @@ import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
 
 /** Max records that are read from each table. */
 const maxRecords = 200_000
+/** Fewer letters in common may be chance. */
+const minLetters = 40
+
+/** Max newest records of each table that are read from other places. */
+const maxFarRecords = 20_000
+/** A line that more files have does not tell where a text is from. */
+const maxHolders = 40
 
 /** A recorded file that has lines of a text in some version. */
 interface FileWithLines {
   name: FileName
-  /** Number of the text's lines that the file ever had, and of those of them that are new; all if its records do not tell. */
+  /** Number of the text's lines that the file ever had, with their letters, and of the new ones among them that few files have. */
   shared: number
+  letters: number
   sharedNew: number
   /** The state after some record was not the one before the next: the file was changed in between, or moved away. */
   hasGap: boolean
+  /** A content of it was not read, so that its lines are not known. */
+  isUnread: boolean
+  /** It is in no folder around the text's file. */
+  isFar: boolean
 }
 
 /** Recorded lines of a file. */
@@ -24,6 +36,8 @@ interface RecordedLines {
   hashes: Int32Array[]
   isComplete: boolean
   hasGap: boolean
+  isUnread: boolean
+  isFar: boolean
   /** Hash before the record that was read last: the one that was made first. */
   before: string | null
 }
@@ -38,8 +52,8 @@ export class LineIndex {
   }
 
   /**
-   * Files other than the one at this path with any of these lines; `isCut` if there are too many records to read. `newLines`: the part
-   * of them that the file did not have before.
+   * Files other than the one at this path that a text may come from by its lines; `isCut` if there are too many records to read.
+   * `newLines`: those that the file did not have before.
    */
   async filesWith(
     path: string,
@@ -47,36 +61,57 @@ export class LineIndex {
     newLines: ReadonlySet<string>,
   ): Promise<{ files: FileWithLines[]; isCut: boolean }> {
     const { files, isCut } = await this.#recordedAround(path)
-    const isNew = new Map([...lines].map((line) => [hashLine(line), newLines.has(line)]))
-    const found: FileWithLines[] = []
-    for (const [whole, { name, hashes, isComplete, hasGap }] of files) {
-      const known = isComplete ? sharedHashes(hashes, isNew) : [...isNew.keys()]
-      if (whole === path || known.length === 0) continue
-      const sharedNew = known.filter((hash) => isNew.get(hash)).length
-      found.push({ name, shared: known.length, sharedNew, hasGap })
-    }
-    return { files: found, isCut }
+    const texts = new Map([...lines].map((line) => [hashLine(line), line]))
+    const all = [...files].flatMap(([whole, file]) => {
+      const shared = file.isComplete ? sharedHashes(file.hashes, texts) : [...texts.keys()]
+      const isUnread = file.isUnread || (lines.size === 0 && file.hashes.length === 0)
+      return whole === path || (shared.length === 0 && !isUnread) ? [] : { file: { ...file, isUnread }, shared }
+    })
+    const holders = new Map<number, number>()
+    for (const { shared } of all) for (const hash of shared) holders.set(hash, (holders.get(hash) ?? 0) + 1)
+    const isRare = (hash: number) => (holders.get(hash) ?? 0) <= maxHolders
+    const found = all.map(
+      ({ file: { name, hasGap, isUnread, isFar }, shared }): FileWithLines & { isRare: boolean } => ({
+        ...{ name, hasGap, isUnread, isFar, shared: shared.length, isRare: shared.some(isRare) },
+        letters: shared.reduce((sum, hash) => sum + (texts.get(hash)?.length ?? 0), 0),
+        sharedNew: shared.filter((hash) => isRare(hash) && newLines.has(texts.get(hash) ?? '')).length,
+      }),
+    )
+    const isLike = ({ shared, letters }: FileWithLines) => shared * 2 > lines.size && letters >= minLetters
+    const common = found.filter((each) => !each.isRare && isLike(each))
+    const telling = found.filter((each) => each.isRare || each.isUnread)
+    return { files: [...telling, ...common.slice(0, maxHolders)], isCut: isCut || common.length > maxHolders }
   }
 
-  /** Files that were recorded from the topmost folder of a session above this path, or below the path's directory if there is none. */
+  /** Whether another file is in a folder around the one at this path. */
+  async isNear(path: string, other: string): Promise<boolean> {
+    const root = await this.#rootOf(path)
+    return other.startsWith(`${root}/`)
+  }
+
+  /** The topmost folder of a session above this path, or the path's directory if there is none. */
+  async #rootOf(path: string): Promise<string> {
+    for (const { folder } of namesInFolders(path).reverse())
+      if (folder !== '/' && (await hasRecords(this.#rows, folder))) return folder
+    return dirname(path)
+  }
+
   async #recordedAround(path: string): Promise<RecordedFiles> {
-    const folders = namesInFolders(path).map(({ folder }) => folder)
-    let root = dirname(path)
-    for (const folder of folders.toReversed())
-      if (folder !== '/' && (await hasRecords(this.#rows, folder))) {
-        root = folder
-        break
-      }
+    const root = await this.#rootOf(path)
     const known = this.#byRoot.get(root) ?? (await this.#read(root))
     this.#byRoot.set(root, known)
     return known
   }
 
   async #read(root: string): Promise<RecordedFiles> {
-    const records = await lineRecordsBelow(this.#rows, root, maxRecords)
+    const near = await lineRecordsBelow(this.#rows, root, maxRecords)
+    const far = (await lineRecordsBelow(this.#rows, '', maxFarRecords)).filter(
+      ({ folder }) => folder !== '/' && folder !== root && !folder.startsWith(`${root}/`),
+    )
     const files = new Map<string, RecordedLines>()
-    for (const record of records) addRecord(files, record)
-    return { files, isCut: records.length >= maxRecords }
+    for (const record of near) addRecord(files, record, false)
+    for (const record of far) addRecord(files, record, true)
+    return { files, isCut: near.length >= maxRecords }
   }
 }
 
@@ -87,12 +122,15 @@ interface RecordedFiles {
 }
 
 /** Records of tools come first, those of commands after them, each the newest first: a file that has both counts as one with a gap. */
-function addRecord(files: Map<string, RecordedLines>, { folder, path, before, after, lineHashes }: LineRecord): void {
+function addRecord(files: Map<string, RecordedLines>, record: LineRecord, isFar: boolean): void {
+  const { folder, path, before, after, lineHashes } = record
   const whole = join(folder, path)
   const known = files.get(whole)
-  const file = known ?? { name: { folder, path }, hashes: [], isComplete: true, hasGap: false, before }
+  const facts = { hashes: [], isComplete: true, hasGap: false, isUnread: false, isFar, before }
+  const file: RecordedLines = known ?? { name: { folder, path }, ...facts }
   if (known && after !== known.before) file.hasGap = true
   file.before = before
+  if (after === '') file.isUnread = true
   if (lineHashes === null) file.isComplete = false
   else if (lineHashes !== '') file.hashes.push(unpackLineHashes(lineHashes))
   if (!known) files.set(whole, file)

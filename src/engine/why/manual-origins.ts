@@ -8,6 +8,7 @@ import {
   ambiguousCopy,
   findHolders,
   findSourcesByTime,
+  isFromHere,
   traceHolders,
   traceInVersion,
   traceSources,
@@ -31,6 +32,8 @@ const minCopied = 8
 interface ManualOrigins {
   traced: TracedLine[]
   hasExactMatch: boolean
+  /** A file that was changed since has taken the place of this one: lines that both had may be of either. */
+  isReplacement: boolean
   /** For each line of the content, whether it has at most three characters, such as "}". */
   isTrivial: boolean[]
 }
@@ -50,8 +53,9 @@ export async function manualOrigins(
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
   const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
-  // Half of what was there is left, or this file had such lines before: it may have been edited instead of being replaced by another one.
-  const isEdited = (file.kept?.size ?? 0) * 2 >= isTrivial.length || hadLinesBefore(file, text)
+  // Half of it was there before, or this file had such lines once: it may have been edited instead of being replaced by another one.
+  const isEdited = file.kept !== undefined && (file.kept.size * 2 >= isTrivial.length || hadLinesBefore(file, text))
+  let isReplacement = false
   const holders = await findHolders(tracer, file, hash)
   if (holders.length > 0 && !isShortText(text)) {
     const sources = await findSourcesByTime(tracer, file, holders)
@@ -59,25 +63,32 @@ export async function manualOrigins(
       ? await traceSources(tracer, file, sources, lines)
       : await traceHolders(tracer, file, holders, lines)
     const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-    const isDoubtful = mayBeCommand || (!sources && (await mayBeRestored(tracer, file, holders)))
+    const isDoubtful = mayBeCommand || (!sources && (await mayBeOther(tracer, file, holders)))
     const written: TracedLine = { author: unmatched, transfers: [] }
     const traced = lines.map((line, at) => {
       const doubts = isDoubtful && !file.kept?.has(line) ? [written] : []
       const found = all.flatMap((each) => each[at] ?? [])
       return withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
     })
-    return { traced, hasExactMatch: true, isTrivial }
+    return { traced, hasExactMatch: true, isReplacement: false, isTrivial }
   }
   const all: (LineMatch | undefined)[][] = []
   const short = await versionsWithShortContent(tracer, holders, text)
   const { similar, isCut } = await similarVersions(tracer, file, text)
-  for (const { version, shared, isWeak, isReplaced } of [...short, ...similar]) {
+  for (const { version, shared, isWeak, isReplaced, isUnread, isFar } of [...short, ...similar]) {
     const isMoved = await areGone(tracer, [version])
-    const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown')
-    const isDoubtful = isWeak || isReplaced || isUnlikely || isEdited
-    const content = await tracer.contents.get(version.after ?? '', version)
+    const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown' || file.kept !== undefined)
+    const isOther = isWeak || isReplaced || isUnlikely || isEdited || isFar
+    const isDoubtful = isOther || (await isFromHere(tracer, file, version))
+    const content = isUnread ? undefined : await tracer.contents.get(version.after ?? '', version)
     const both = content && linesOfBoth(content, bytes)
-    const origins = both ? possibleOrigins(both.oldLines, both.newLines) : []
+    if (!both) {
+      const uncompared = { author: uncomparedAuthor(version), transfers: [] }
+      all.push(lines.map(() => ({ origins: [uncompared], isSure: false })))
+      continue
+    }
+    isReplacement ||= !isDoubtful
+    const origins = possibleOrigins(both.oldLines, both.newLines)
     const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await traceInVersion(tracer, file, version, before)
     const byLine = new Map(before.map((line, at) => [line, traced[at]]))
@@ -100,7 +111,27 @@ export async function manualOrigins(
     const found = matches.flatMap(({ origins }) => origins)
     return withUnknownActor(mergeTracedLines([...written, ...found], { since: null, why: ambiguousLine }), unmatched)
   })
-  return { traced, hasExactMatch: false, isTrivial }
+  return { traced, hasExactMatch: false, isReplacement, isTrivial }
+}
+
+/** Whether a content may be something else than a copy of these versions: restored, older than they are, or of another project. */
+async function mayBeOther(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
+  if (await mayBeRestored(tracer, file, holders)) return true
+  let isAnyNear = false
+  for (const version of holders) {
+    if (await isFromHere(tracer, file, version)) return true
+    isAnyNear ||= await tracer.index.isNear(file.path, join(version.folder, version.path))
+  }
+  return !isAnyNear && !(await areGone(tracer, holders))
+}
+
+/** Author of lines that may come from a content which is not known. */
+function uncomparedAuthor({ runId }: FileVersion): LineAuthor {
+  return unknownAuthor(
+    null,
+    'the file came there by hand, and one whose content is not known may be it',
+    runId === null ? [] : [runId],
+  )
 }
 
 /** Possible origins of a line in another file. */

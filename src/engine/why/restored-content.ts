@@ -10,8 +10,8 @@ import type { MovedFile, Tracer } from './traced-line.ts'
 const slackMs = 10
 
 /**
- * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before.
- * The latter does not count if another file is known to have had it just then: restoring it cannot be told from copying it.
+ * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before,
+ * unless it was swapped with another one.
  */
 export async function mayBeRestored(
   tracer: Tracer,
@@ -25,7 +25,7 @@ export async function mayBeRestored(
   for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (own && (await wasThereThen(own, versions, file, tracer.disk))) return false
+    if (own && (await wasSwapped(own, versions, file, tracer.disk))) return false
     mayBeCopied ||= !own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))
   }
   return hadItBefore || !mayBeCopied
@@ -36,11 +36,8 @@ function isSameState({ found }: FileVersion, { changedAt }: MovedFile): boolean 
   return found !== undefined && changedAt !== undefined && found.changedAt === Math.ceil(changedAt)
 }
 
-/**
- * Whether a version is known to have been there, unchanged, when the content came to the moved file; or just before that, if the two files
- * were swapped.
- */
-async function wasThereThen(
+/** Whether a version's file got a content that this one had, at the time when this one got the version's content. */
+async function wasSwapped(
   version: FileVersion,
   versions: readonly FileVersion[],
   file: MovedFile,
@@ -48,15 +45,11 @@ async function wasThereThen(
 ): Promise<boolean> {
   const { changedAt } = file
   if (changedAt === undefined) return false
-  const isSwapped = (hash: string | null, at: Millis) => hasHad(file, hash) && at + slackMs >= changedAt
-  for (const next of versions.slice(versions.indexOf(version) + 1)) {
-    if (next.before !== version.after) return next.found !== undefined && isSwapped(next.after, next.found.changedAt)
-    if ((next.command?.since ?? next.at) > changedAt + slackMs) return true
-    if (next.after !== version.after) return false
-  }
+  const isSwap = (hash: string | null, at: Millis) => hasHad(file, hash) && at + slackMs >= changedAt
+  const next = versions[versions.indexOf(version) + 1]
+  if (next) return next.found !== undefined && isSwap(next.after, next.found.changedAt)
   const now = await disk.read(version)
-  if (now?.kind !== 'file') return false
-  return now.sha256 === version.after ? now.times.changedAt < changedAt : isSwapped(now.sha256, now.times.changedAt)
+  return now?.kind === 'file' && now.sha256 !== version.after && isSwap(now.sha256, now.times.changedAt)
 }
 
 function hasHad({ versions }: MovedFile, hash: string | null): boolean {

@@ -22,7 +22,13 @@ interface SimilarVersion {
   isWeak: boolean
   /** Its file had another content when the text was written, as far as records tell. */
   isReplaced: boolean
+  /** Its content is not known, or too large to be compared. */
+  isUnread?: boolean
+  /** Its file is in no folder around the text's file. */
+  isFar?: boolean
 }
+
+const uncompared = { shared: 0, isWeak: true, isReplaced: false, isUnread: true }
 
 /**
  * Versions with lines of this text, of the file itself and of all others; `isCut` if not all were looked at. A file that still is as
@@ -39,14 +45,18 @@ export async function similarVersions(
   const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
   const similar = ofOwn.filter(({ version }) => own.has(version))
   const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
-  for (const { name, shared, sharedNew, hasGap } of files) {
-    const mayHaveMoved = hasGap || !(await tracer.disk.has(name))
-    const mayBeStrong = shared >= minShare * lines.size
-    if (!mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
+  for (const { name, shared, letters, sharedNew, hasGap, isUnread, isFar } of files) {
+    const isGone = !(await tracer.disk.has(name))
+    const mayHaveMoved = hasGap || isGone
+    const mayBeStrong = shared >= minShare * lines.size && letters >= minLetters
+    if (shared === 0 ? !(isUnread && isGone) : !mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
     const versions = await tracer.versions.of(join(name.folder, name.path))
     const last = versions.at(-1)
+    // Neither has a line that tells where it is from.
+    if (lines.size === 0 && last?.after) similar.push({ version: last, ...uncompared, isFar })
     if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
-    similar.push(...(await similarVersionsOf(tracer, file, versions, lines)))
+    const found = await similarVersionsOf(tracer, file, versions, lines)
+    similar.push(...found.map((each) => ({ ...each, isFar })))
   }
   return { similar, isCut }
 }
@@ -67,8 +77,14 @@ async function similarVersionsOf(
       ? !(await isStillThere(version, versions, disk))
       : wasReplacedUnrecorded(versions, versions.indexOf(version))
   const similar: SimilarVersion[] = []
-  for (const version of versionsToCompare(earlier, lines)) {
+  const { compared, others } = versionsToCompare(earlier, lines)
+  for (const version of compared) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
+    if (!bytes && version.after !== null && version.after !== undefined) {
+      const mayShare = version.after === '' || countHashes(version.lineHashes, hashesOf(lines)) > 0
+      if (mayShare && (await mayHaveMovedAway(version))) similar.push({ version, ...uncompared })
+      continue
+    }
     const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
     const shared = [...oldLines].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minLetters
@@ -78,7 +94,9 @@ async function similarVersionsOf(
     similar.push({ version, shared: shared.length, isWeak, isReplaced })
   }
   const strong = similar.filter(({ isWeak }) => !isWeak)
-  return strong.length > 0 ? strong : similar
+  if (strong.length > 0) return strong
+  const unread = others.map((version) => ({ version, ...uncompared }))
+  return [...similar, ...unread]
 }
 
 /**
@@ -100,30 +118,44 @@ export async function versionsWithShortContent(
   return found
 }
 
-/** The newest versions, and of the earlier ones those that brought lines of this text: the last of them and those with the most. */
-function versionsToCompare(versions: readonly FileVersion[], lines: ReadonlySet<string>): FileVersion[] {
+/**
+ * The newest versions, and of the earlier ones those that brought lines of this text: the last of them and those with the most. `others`:
+ * those with the most, if there are more of them, and one that is not compared may be like the text.
+ */
+function versionsToCompare(
+  versions: readonly FileVersion[],
+  lines: ReadonlySet<string>,
+): { compared: FileVersion[]; others: FileVersion[] } {
   const newest = versions.slice(-maxSimilarVersions).reverse()
   const earlier = versions.slice(0, -maxSimilarVersions).reverse()
-  const wanted = new Set(earlier.length > 0 ? [...lines].map(hashLine) : [])
+  const wanted = earlier.length > 0 ? hashesOf(lines) : new Set<number>()
   const counted = earlier.map((version) => ({ version, shared: countHashes(version.lineHashes, wanted) }))
   const sharing = counted.filter(({ shared }) => shared > 0)
   const last = sharing.slice(0, maxSimilarVersions / 2)
   const most = sharing.toSorted((a, b) => b.shared - a.shared).slice(0, maxSimilarVersions / 2)
-  return [...new Set([...newest, ...[...last, ...most].map(({ version }) => version)])]
+  const compared = new Set([...newest, ...[...last, ...most].map(({ version }) => version)])
+  const brought = sharing.reduce((sum, { shared }) => sum + shared, 0)
+  const isCut = sharing.some(({ version }) => !compared.has(version)) && brought >= minShare * lines.size
+  return { compared: [...compared], others: isCut ? most.map(({ version }) => version) : [] }
+}
+
+function hashesOf(lines: Iterable<string>): Set<number> {
+  return new Set([...lines].map(hashLine))
 }
 
 /** Whether earlier versions of the file had any new line of this text, as far as records tell. */
 export function hadLinesBefore({ versions, kept, since, ...file }: MovedFile, text: string): boolean {
   if (since === undefined) return false
   const newLines = linesIn(text).filter((line, at) => isSignificantLine(line) && !kept?.has(at))
-  const wanted = new Set(newLines.map(hashLine))
+  const wanted = hashesOf(newLines)
   const earlier = versions.filter((each) => isEarlier(each, { ...file, versions }))
-  return earlier.some(({ lineHashes }) => lineHashes === null || countHashes(lineHashes, wanted) > 0)
+  return earlier.some(({ lineHashes }) => countHashes(lineHashes, wanted) > 0)
 }
 
-/** Number of these hashes that a version brought. */
+/** Number of these hashes that a version brought; all of them if its record does not tell. */
 function countHashes(packed: string | null, wanted: ReadonlySet<number>): number {
-  return packed ? unpackLineHashes(packed).filter((hash) => wanted.has(hash)).length : 0
+  if (packed === null) return wanted.size
+  return packed === '' ? 0 : unpackLineHashes(packed).filter((hash) => wanted.has(hash)).length
 }
 
 /** Whether a text is so short that another file may have the same by chance. */
