@@ -74,7 +74,7 @@ describe('every page', () => {
     for (const route of shown) {
       await page.goto(`${heddle.url}${await pages[route]?.()}`)
       await page.locator('main h1').waitFor()
-      await page.getByText('Loading…').waitFor({ state: 'detached' })
+      await untilSo(async () => (await page.getByText('Loading…').count()) === 0)
       found[route] = { axe: await axeFindings(page), isTooWide: await isTooWide(page), broken: await brokenWords(page) }
     }
     expect(found).toEqual(Object.fromEntries(shown.map((route) => [route, { axe: [], isTooWide: false, broken: [] }])))
