@@ -38,12 +38,11 @@ export async function fillVersions(home: string, folder: string, path: string, v
     const map = before ? writeLineMap(mapContents(before, after) ?? []) : null
     const hashes = [before ? hashOf(before) : null, hashOf(after)]
     const at = begun + number * 1000
-    const added = before ? `line of version ${number}\n` : String(after)
-    if (number % 2 === 0)
-      change.run(id, 'call-1', folder, path, ...hashes, at, map, packLineHashes([Buffer.from(added)]))
+    const added = packLineHashes({ before, after, isRecorded: before !== undefined })
+    if (number % 2 === 0) change.run(id, 'call-1', folder, path, ...hashes, at, map, added)
     else {
       const touched = { folder, created: [], changed: [path], removed: [], more: 0, unrecorded: 0 }
-      command.run(id, 'call-1', folder, path, ...hashes, map, packLineHashes([before, after]), at - 500, at)
+      command.run(id, 'call-1', folder, path, ...hashes, map, added, at - 500, at)
       ended.run(id, JSON.stringify({ id: 'call-1', name: 'exec', status: 'ok', touched }), at, folder)
     }
     before = after

@@ -91,7 +91,7 @@ async function keep(
   const at = run.engine.clock.now()
   const map = before && mapContents(before.bytes, bytes, findEdit(run.journal, callId))
   const lineMap = map ? writeLineMap(map) : null
-  const lineHashes = packLineHashes([isRecorded ? undefined : before?.bytes, bytes], map ?? undefined)
+  const lineHashes = packLineHashes({ before: before?.bytes, after: bytes, isRecorded, map: map ?? undefined })
   const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after, lineMap, lineHashes }
   const old = keepsRest ? [await labelOfFiles(run, [{ path, sha256: current }])] : []
   const label = joinLabels([run.label, ...old])

@@ -33,10 +33,17 @@ export async function prepareVersions(
 ): Promise<{ outcome: ToolOutcome; record?: (tx: Tx) => Promise<void> }> {
   const { touched } = outcome
   if (!seen || !touched || 'unseen' in touched) return { outcome }
-  const before = await store.read((rows) => findUnrecorded(rows, seen, call.since))
-  const contents = await contentsToStore(seen.versions, before)
-  const found = before.map((file) => ({ ...file, lineHashes: packLineHashes([file.content.bytes]) }))
-  const changes = seen.versions.map((version) => changeOf(version, seen, call))
+  const { found: unrecorded, hashes } = await store.read((rows) => findUnrecorded(rows, seen, call.since))
+  const contents = await contentsToStore(seen.versions, unrecorded)
+  const found = unrecorded.map((file) => {
+    const { bytes } = file.content
+    return { ...file, lineHashes: packLineHashes({ before: undefined, after: bytes, isRecorded: true }) }
+  })
+  const foundPaths = new Set(found.map(({ path }) => path))
+  const changes = seen.versions.map((version) => {
+    const isRecorded = foundPaths.has(version.path) || hashes.get(version.path) === version.before?.sha256
+    return changeOf(version, isRecorded, seen, call)
+  })
   return {
     outcome: { ...outcome, touched: { ...touched, unrecorded: seen.left } },
     async record(tx) {
@@ -49,6 +56,7 @@ export async function prepareVersions(
 
 function changeOf(
   { path, before, after, origin }: CommandVersion,
+  isRecorded: boolean,
   { folder }: CommandVersions,
   call: CommandCall,
 ): CommandChange {
@@ -62,7 +70,7 @@ function changeOf(
     after: after?.sha256 ?? null,
     ...(origin && { origin: { path: origin.path, hash: origin.content.sha256 } }),
     lineMap: map && writeLineMap(map),
-    lineHashes: packLineHashes([before?.bytes, after?.bytes]),
+    lineHashes: packLineHashes({ before: before?.bytes, after: after?.bytes, isRecorded }),
     modifiedAt: after?.times?.modifiedAt ?? null,
     replaced: before?.times,
   }

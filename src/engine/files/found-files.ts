@@ -20,12 +20,13 @@ export interface UnrecordedFile {
 /**
  * Compares what a command found with the last records of the folder: a file that the user or another program changed since is known as
  * it was then, whatever becomes of it before the next record. So is a new file with a recorded content: it was moved or copied there.
+ * `hashes`: of the last record of each file.
  */
 export async function findUnrecorded(
   rows: Reading,
   { folder, before: { contents } }: CommandVersions,
   since: Millis,
-): Promise<UnrecordedFile[]> {
+): Promise<{ found: UnrecordedFile[]; hashes: ReadonlyMap<string, string | null> }> {
   const hashes = await lastHashes(rows, folder)
   const changed = [...contents].filter(([path, { sha256, bytes }]) => bytes?.length && hashes.get(path) !== sha256)
   const known = changed.filter(([path]) => hashes.has(path))
@@ -39,8 +40,9 @@ export async function findUnrecorded(
   // Work usually goes on with what was changed last.
   found.sort((a, b) => b.times.changedAt - a.times.changedAt)
   let bytes = 0
-  return found.filter(({ content }, at) => {
+  const stored = found.filter(({ content }, at) => {
     bytes += content.bytes?.length ?? 0
     return at < maxFound && bytes <= maxFoundBytes
   })
+  return { found: stored, hashes }
 }

@@ -6,19 +6,30 @@ import { linesIn } from './match-lines.ts'
 /** Larger texts are not compared with others, so their lines need no hashes. */
 const maxHashedBytes = 2_000_000
 
+/** What a change did to a file. */
+interface HashedChange {
+  before: Buffer | undefined
+  after: Buffer | undefined
+  /** The lines of `before` have been recorded. */
+  isRecorded: boolean
+  /** From `after` to `before`, if it is known: lines need not be compared then. */
+  map?: LineMap | undefined
+}
+
 /**
- * Hashes of significant lines, packed as text for a row. Together the rows of a file have every line that it is known to have had, so
- * that a file whose rows lack a line never had it. `map`: of the last content to the one before, whose lines have been recorded.
+ * Hashes of the significant lines that a change brings, packed as text for a row; and of those before it, if they have not been recorded.
+ * Together the rows of a file have every line that it is known to have had, so that a file whose rows lack a line never had it.
  */
-export function packLineHashes(contents: readonly (Buffer | undefined)[], map?: LineMap): string {
-  const hashes = new Set<number>()
-  for (const bytes of contents) {
-    const text = bytes && bytes.length <= maxHashedBytes ? decodeText(bytes) : undefined
-    const lines = linesIn(text ?? '')
-    for (const line of map && bytes === contents.at(-1) ? unmappedLines(lines, map) : lines)
-      if (isSignificantLine(line)) hashes.add(hashLine(line))
-  }
+export function packLineHashes({ before, after, isRecorded, map }: HashedChange): string {
+  const lines = linesOf(after)
+  const oldLines = new Set(isRecorded && map ? [] : linesOf(before))
+  const added = map ? unmappedLines(lines, map) : lines.filter((line) => !oldLines.has(line))
+  const hashes = new Set([...added, ...(isRecorded ? [] : oldLines)].filter(isSignificantLine).map(hashLine))
   return Buffer.from(Int32Array.from(hashes).buffer).toString('base64')
+}
+
+function linesOf(bytes: Buffer | undefined): string[] {
+  return linesIn((bytes && bytes.length <= maxHashedBytes ? decodeText(bytes) : undefined) ?? '')
 }
 
 export function unpackLineHashes(packed: string): Int32Array {

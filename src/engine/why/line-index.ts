@@ -1,6 +1,11 @@
 import { dirname, join } from 'node:path'
 import type { FileName } from '../../store/rows/files/file-versions.ts'
-import { hasRecords, type LineRecord, lineRecordsBelow } from '../../store/rows/files/line-hashes.ts'
+import {
+  hasRecords,
+  type LineRecord,
+  lineRecordsBelow,
+  lineRecordsElsewhere,
+} from '../../store/rows/files/line-hashes.ts'
 import type { Reading } from '../../store/store.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
@@ -10,7 +15,7 @@ const maxRecords = 200_000
 /** Fewer letters in common may be chance. */
 const minLetters = 40
 
-/** Max newest records of each table that are read from other places. */
+/** So many of the newest records of each table are read for those from other places. */
 const maxFarRecords = 20_000
 /** A line that more files have does not tell where a text is from. */
 const maxHolders = 40
@@ -33,7 +38,8 @@ interface FileWithLines {
 /** Recorded lines of a file. */
 interface RecordedLines {
   name: FileName
-  hashes: Int32Array[]
+  /** Packed. */
+  hashes: string[]
   isComplete: boolean
   hasGap: boolean
   isUnread: boolean
@@ -63,9 +69,10 @@ export class LineIndex {
     const { files, isCut } = await this.#recordedAround(path)
     const texts = new Map([...lines].map((line) => [hashLine(line), line]))
     const all = [...files].flatMap(([whole, file]) => {
+      if (whole === path) return []
       const shared = file.isComplete ? sharedHashes(file.hashes, texts) : [...texts.keys()]
       const isUnread = file.isUnread || (lines.size === 0 && file.hashes.length === 0)
-      return whole === path || (shared.length === 0 && !isUnread) ? [] : { file: { ...file, isUnread }, shared }
+      return shared.length === 0 && !isUnread ? [] : { file: { ...file, isUnread }, shared }
     })
     const holders = new Map<number, number>()
     for (const { shared } of all) for (const hash of shared) holders.set(hash, (holders.get(hash) ?? 0) + 1)
@@ -105,9 +112,7 @@ export class LineIndex {
 
   async #read(root: string): Promise<RecordedFiles> {
     const near = await lineRecordsBelow(this.#rows, root, maxRecords)
-    const far = (await lineRecordsBelow(this.#rows, '', maxFarRecords)).filter(
-      ({ folder }) => folder !== '/' && folder !== root && !folder.startsWith(`${root}/`),
-    )
+    const far = await lineRecordsElsewhere(this.#rows, root, maxFarRecords)
     const files = new Map<string, RecordedLines>()
     for (const record of near) addRecord(files, record, false)
     for (const record of far) addRecord(files, record, true)
@@ -132,12 +137,12 @@ function addRecord(files: Map<string, RecordedLines>, record: LineRecord, isFar:
   file.before = before
   if (after === '') file.isUnread = true
   if (lineHashes === null) file.isComplete = false
-  else if (lineHashes !== '') file.hashes.push(unpackLineHashes(lineHashes))
+  else if (lineHashes !== '') file.hashes.push(lineHashes)
   if (!known) files.set(whole, file)
 }
 
-function sharedHashes(hashes: readonly Int32Array[], wanted: ReadonlyMap<number, unknown>): number[] {
+function sharedHashes(packed: readonly string[], wanted: ReadonlyMap<number, unknown>): number[] {
   const found = new Set<number>()
-  for (const each of hashes) for (const hash of each) if (wanted.has(hash)) found.add(hash)
+  for (const each of packed) for (const hash of unpackLineHashes(each)) if (wanted.has(hash)) found.add(hash)
   return [...found]
 }

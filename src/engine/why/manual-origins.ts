@@ -54,7 +54,8 @@ export async function manualOrigins(
   if (!bytes || text === undefined) return undefined
   const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
   // Half of it was there before, or this file had such lines once: it may have been edited instead of being replaced by another one.
-  const isEdited = file.kept !== undefined && (file.kept.size * 2 >= isTrivial.length || hadLinesBefore(file, text))
+  const isEdited = () =>
+    file.kept !== undefined && (file.kept.size * 2 >= isTrivial.length || hadLinesBefore(file, text))
   let isReplacement = false
   const holders = await findHolders(tracer, file, hash)
   if (holders.length > 0 && !isShortText(text)) {
@@ -78,7 +79,7 @@ export async function manualOrigins(
   for (const { version, shared, isWeak, isReplaced, isUnread, isFar } of [...short, ...similar]) {
     const isMoved = await areGone(tracer, [version])
     const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown' || file.kept !== undefined)
-    const isOther = isWeak || isReplaced || isUnlikely || isEdited || isFar
+    const isOther = isWeak || isReplaced || isUnlikely || isFar || isEdited()
     const isDoubtful = isOther || (await isFromHere(tracer, file, version))
     const content = isUnread ? undefined : await tracer.contents.get(version.after ?? '', version)
     const both = content && linesOfBoth(content, bytes)

@@ -19,6 +19,12 @@ export async function lineRecordsBelow(rows: Reading, folder: string, limit: num
   return [...(await rows.all(toolRecords(scope))), ...(await rows.all(commandRecords(scope)))]
 }
 
+/** Records of all other files, among so many of the newest records of each table. */
+export async function lineRecordsElsewhere(rows: Reading, folder: string, limit: number): Promise<LineRecord[]> {
+  const scope = { root: '/', folder, from: `${folder}/`, to: `${folder}0`, limit }
+  return [...(await rows.all(otherToolRecords(scope))), ...(await rows.all(otherCommandRecords(scope)))]
+}
+
 /** Whether any file was recorded from this folder. */
 export async function hasRecords(rows: Reading, folder: string): Promise<boolean> {
   const found = (await rows.first(toolRecord({ folder }))) ?? (await rows.first(commandRecord({ folder })))
@@ -27,6 +33,8 @@ export async function hasRecords(rows: Reading, folder: string): Promise<boolean
 
 type FolderRange = { root: string; folder: string; from: string; to: string; limit: number }
 
+const recordColumns = sql.raw('folder, path, before_hash AS before, after_hash AS after, line_hashes AS "lineHashes"')
+
 const toolRecords = statement((db, arg: FolderRange) => recordsIn(db, 'file_changes', arg))
 const commandRecords = statement((db, arg: FolderRange) => recordsIn(db, 'command_changes', arg))
 
@@ -34,10 +42,22 @@ const commandRecords = statement((db, arg: FolderRange) => recordsIn(db, 'comman
 function recordsIn(db: Builder, table: ChangesTable, { root, folder, from, to, limit }: FolderRange) {
   return raw<LineRecord>(
     db,
-    sql`SELECT folder, path, before_hash AS before, after_hash AS after, line_hashes AS "lineHashes"
-        FROM ${sql.table(table)}
+    sql`SELECT ${recordColumns} FROM ${sql.table(table)}
         WHERE folder = ${root} OR folder = ${folder} OR (folder > ${from} AND folder < ${to})
         ORDER BY id DESC LIMIT ${limit}`,
+  )
+}
+
+const otherToolRecords = statement((db, arg: FolderRange) => recordsOutside(db, 'file_changes', arg))
+const otherCommandRecords = statement((db, arg: FolderRange) => recordsOutside(db, 'command_changes', arg))
+
+function recordsOutside(db: Builder, table: ChangesTable, { root, folder, from, to, limit }: FolderRange) {
+  return raw<LineRecord>(
+    db,
+    sql`SELECT ${recordColumns} FROM ${sql.table(table)}
+        WHERE id > (SELECT max(id) FROM ${sql.table(table)}) - ${limit}
+          AND folder <> ${root} AND folder <> ${folder} AND NOT (folder > ${from} AND folder < ${to})
+        ORDER BY id DESC`,
   )
 }
 
