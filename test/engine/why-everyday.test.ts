@@ -196,6 +196,26 @@ describe.each(databases)('everyday work, on %s', (database) => {
     expect(await author('LICENSE:3')).toEqual(noRun)
   })
 
+  test('a file of the user that an agent copied stays the user’s if it is renamed and changed', async () => {
+    writeFileSync(at('mine.py'), linesOf('mine', 20))
+    await pause(100)
+    await say(read('mine.py'), write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`))
+    await pause()
+    renameSync(at('mine.py'), at('own.py'))
+    appendFileSync(at('own.py'), 'one more of my own\n')
+    expect(await author('own.py:3')).toEqual(noRun)
+  })
+  test('a file that a command removes and git restores is not denied to its run', async () => {
+    git('init', '-q')
+    const first = await say(write('a.py', linesOf('a')))
+    git('add', '.')
+    git('commit', '-qm', 'a')
+    await exec('rm a.py')
+    await pause()
+    git('checkout', 'a.py')
+    expect(await author('a.py:3')).toEqual(ofOrUnknown(first))
+  })
+
   // Other folders.
   test('a project folder that is renamed does not deny its lines once a file is changed', async () => {
     mkdirSync(at('project'))

@@ -28,10 +28,13 @@ export async function findHolders({ rows }: Tracer, file: MovedFile, hash: strin
   return [...others, ...replacedOwnVersions(file).filter(({ after }) => after === hash)]
 }
 
-/** Earlier versions of the file itself whose content may have been moved away and back. */
+/** Earlier versions of the file itself whose content may have been moved away and back, or restored after a removal. */
 export function replacedOwnVersions(file: MovedFile): FileVersion[] {
   if (file.since === undefined) return []
-  return file.versions.filter((each, at) => wasReplacedUnrecorded(file.versions, at) && isEarlier(each, file))
+  const wasRemoved = (at: number) => file.versions[at + 1]?.after === null
+  return file.versions.filter(
+    (each, at) => (wasReplacedUnrecorded(file.versions, at) || wasRemoved(at)) && isEarlier(each, file),
+  )
 }
 
 /** Whether the version at this index was replaced without a record before the next one was made. */
@@ -87,13 +90,18 @@ async function isMadeAt(
   return end === Number.MAX_SAFE_INTEGER ? undefined : time <= end + slack
 }
 
-/** Whether a content is older than a version that has it, or a run had read its file before it made that version. */
+/** Whether a content may be older than a version that has it: by its time, or since the run that made it had read this file. */
 export async function isFromHere(tracer: Tracer, file: MovedFile, version: FileVersion): Promise<boolean> {
   const { modifiedAt = Number.POSITIVE_INFINITY } = file
   const madeAt = version.modifiedAt ?? version.command?.since ?? version.at
   if (modifiedAt + slackMs < madeAt) return true
   const reads = version.runId === null || version.command ? undefined : await readsOf(tracer.rows, version.runId)
-  return reads !== undefined && [...reads.seen.keys()].some((path) => resolve(reads.folder, path) === file.path)
+  for (const path of reads?.seen.keys() ?? []) {
+    const folder = reads?.folder ?? ''
+    // One that is gone since may be this one, renamed.
+    if (resolve(folder, path) === file.path || !(await tracer.disk.has({ folder, path }))) return true
+  }
+  return false
 }
 
 /** Traces lines of a content in each version that left it, and in versions of the same files that found it. */
