@@ -8,6 +8,7 @@ import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
+import { untilSo } from '../setup/until.ts'
 import { approveAll } from './approve-all.ts'
 import { hostOf } from './host.ts'
 import { houseOf } from './house.ts'
@@ -186,7 +187,7 @@ async function findByMeaning(content: string): Promise<void> {
     const { memories } = await app.searchMemories(content, { limit: 1 })
     return memories[0]?.meaning !== undefined
   }
-  while (!(await insist(isFound))) await systemClock.sleep(20)
+  await untilSo(() => insist(isFound))
   speak({ kept: 'vector', name: content })
 }
 
@@ -222,7 +223,7 @@ async function quiet(): Promise<void> {
     (await isAtRest()) &&
     (await app.outbox()).every(({ state }) => state !== 'queued' && state !== 'sending') &&
     (await isAtRest())
-  while (!(await insist(isQuiet))) await systemClock.sleep(100)
+  await untilSo(() => insist(isQuiet))
 }
 
 /** A busy machine may keep a process from its heartbeat, which is as good a reason for another claim as a death. */

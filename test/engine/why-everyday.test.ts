@@ -7,8 +7,8 @@ import { undo } from '../../src/engine/files/undo.ts'
 import { raw } from '../../src/store/raw.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { untilSo } from '../setup/until.ts'
 import { commandHands } from './command-hands.ts'
+import { untilFilesAreLater } from './file-clock.ts'
 import { edit, read, write } from './hands.ts'
 
 const linesOf = (name: string, count = 12) =>
@@ -21,10 +21,6 @@ describe.each(databases)('everyday work, on %s', (database) => {
   const gitIn = (folder: string, ...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', ...args], { cwd: folder, stdio: 'pipe' })
   const git = (...args: string[]) => gitIn(at('.'), ...args)
-  const pause = async (ms = 40) => {
-    const since = performance.now()
-    await untilSo(() => performance.now() > since + ms)
-  }
   /** Changes rows to what they were before a migration. */
   const forget = (change: string) =>
     pool().engine.store.write('step', async (tx) => void (await tx.run(raw(tx.build, sql.raw(change)))))
@@ -46,10 +42,10 @@ describe.each(databases)('everyday work, on %s', (database) => {
     writeFileSync(at('mine.json'), linesOf('config'))
     git('add', '.')
     git('commit', '-qm', 'mine')
-    await pause(100)
+    await untilFilesAreLater()
     await say(read('mine.json'), write('staging.json', linesOf('config')))
     await say(edit('mine.json', 'line 5 that config', 'line five that config'))
-    await pause()
+    await untilFilesAreLater()
     git('checkout', 'mine.json')
     expect(await author('mine.json:5')).toEqual(noRun)
   })
@@ -60,17 +56,17 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'base')
     await say(write('a.json', linesOf('other')))
-    await pause()
+    await untilFilesAreLater()
     git('checkout', 'a.json')
     expect(await author('a.json:5')).toEqual(notOf(twin))
   })
   test('a backup that comes back with its times is not told as a copy of another file with the same content', async () => {
     await say(write('a.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     const twin = await say(write('d.py', linesOf('both')))
     execFileSync('cp', ['-a', at('a.py'), join(elsewhere(), 'a.py')])
     await say(edit('a.py', 'line 5 that both', 'line five that both'))
-    await pause()
+    await untilFilesAreLater()
     execFileSync('cp', ['-a', join(elsewhere(), 'a.py'), at('a.py')])
     expect(await author('a.py:5')).toEqual(notOf(twin))
   })
@@ -81,10 +77,10 @@ describe.each(databases)('everyday work, on %s', (database) => {
     writeFileSync(at('mine.yaml'), `${linesOf('template')}name: mine\n`)
     git('add', '.')
     git('commit', '-qm', 'mine')
-    await pause(100)
+    await untilFilesAreLater()
     await say(read('mine.yaml'), write('b.yaml', `${linesOf('template')}name: b\n`))
     await say(write('mine.yaml', linesOf('quite another')))
-    await pause()
+    await untilFilesAreLater()
     git('checkout', 'mine.yaml')
     expect(await author('mine.yaml:5')).toEqual(noRun)
   })
@@ -93,7 +89,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
       `${Array.from({ length: 12 }, (_, key) => `  key-${key}: value of ${version}\n`).join('')}name: only ${version}\n`
     await say(write('v1.yaml', yaml('v1')))
     await say(write('v2.yaml', yaml('v2')))
-    await pause()
+    await untilFilesAreLater()
     execFileSync('sed', ['-i', 's/value of v1/value of v2/', at('v1.yaml')])
     expect(await author('v1.yaml:5')).toEqual(noRun)
   })
@@ -102,14 +98,14 @@ describe.each(databases)('everyday work, on %s', (database) => {
       `${Array.from({ length: 12 }, (_, step) => `console.log(${quote}step ${step} of the setup${quote})\n`).join('')}run(${name})\n`
     await say(write('a.js', code('"', 'a')))
     await say(write('b.js', code("'", 'b')))
-    await pause()
+    await untilFilesAreLater()
     writeFileSync(at('a.js'), code("'", 'a'))
     expect(await author('a.js:5')).toEqual(noRun)
   })
   test('a line that both had is not the old file’s once another one took its place and was changed', async () => {
     const old = await say(write('app.py', linesOf('a') + linesOf('common')))
     const next = await say(write('app_new.py', linesOf('b') + linesOf('common')))
-    await pause()
+    await untilFilesAreLater()
     renameSync(at('app_new.py'), at('app.py'))
     appendFileSync(at('app.py'), 'by hand\n')
     expect(await author('app.py:3')).toEqual(ofOrUnknown(next))
@@ -121,9 +117,9 @@ describe.each(databases)('everyday work, on %s', (database) => {
     const first = await say(write('a.py', linesOf('both')))
     const second = await say(write('d.py', linesOf('both')))
     await undo(pool().engine, await say(edit('a.py', 'line 5 that both', 'line five that both')))
-    await pause()
+    await untilFilesAreLater()
     cpSync(at('d.py'), at('run.py'))
-    await pause()
+    await untilFilesAreLater()
     chmodSync(at('run.py'), 0o755)
     expect(await author('run.py:3')).toEqual(notOf(first))
     expect(await author('run.py:3')).toEqual(ofOrUnknown(second))
@@ -134,9 +130,9 @@ describe.each(databases)('everyday work, on %s', (database) => {
     )
     const first = await say(write('a.py', linesOf('both')))
     await forget('UPDATE command_changes SET modified_at = NULL, before_modified_at = NULL, before_changed_at = NULL')
-    await pause()
+    await untilFilesAreLater()
     cpSync(at('a.py'), at('run.py'))
-    await pause()
+    await untilFilesAreLater()
     chmodSync(at('run.py'), 0o755)
     expect(await author('run.py:3')).toEqual(notOf(command))
     expect(await author('run.py:3')).toEqual(ofOrUnknown(first))
@@ -145,17 +141,17 @@ describe.each(databases)('everyday work, on %s', (database) => {
   // Files of the user that a run copied.
   test('a file that the user goes on with is not told as a copy of what an agent made of it', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
-    await pause(100)
+    await untilFilesAreLater()
     await say(read('mine.py'), write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`))
-    await pause()
+    await untilFilesAreLater()
     appendFileSync(at('mine.py'), 'one more of my own\n')
     expect(await author('mine.py:3')).toEqual(noRun)
   })
   test('a file of the user that an agent copied stays the user’s if it is moved, made executable or copied with its times', async () => {
     writeFileSync(at('mine.py'), linesOf('mine'))
-    await pause(100)
+    await untilFilesAreLater()
     await say(read('mine.py'), write('agents.py', linesOf('mine')))
-    await pause()
+    await untilFilesAreLater()
     cpSync(at('mine.py'), at('copy.py'), { preserveTimestamps: true })
     expect(await author('copy.py:3')).toEqual(noRun)
     chmodSync(at('mine.py'), 0o755)
@@ -172,16 +168,16 @@ describe.each(databases)('everyday work, on %s', (database) => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     git('add', '.')
     git('commit', '-qm', 'mine')
-    await pause(100)
+    await untilFilesAreLater()
     await say(read('mine.py'), write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`))
-    await pause()
+    await untilFilesAreLater()
     git('checkout', '-q', 'other')
     git('checkout', '-q', 'main')
     expect(await author('mine.py:3')).toEqual(noRun)
   })
   test('a file of the user that an agent copied stays the user’s if another agent edits it, and records have no times', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
-    await pause(100)
+    await untilFilesAreLater()
     await say(read('mine.py'), write('agents.py', linesOf('mine', 20)))
     await say(edit('mine.py', 'line 20 that mine is made of', 'of the second agent'))
     await forget('UPDATE file_changes SET before_modified_at = NULL, before_changed_at = NULL, line_hashes = NULL')
@@ -191,16 +187,16 @@ describe.each(databases)('everyday work, on %s', (database) => {
     const other = join(elsewhere(), 'other')
     mkdirSync(other)
     await sayIn(other, write('LICENSE', linesOf('the license')))
-    await pause()
+    await untilFilesAreLater()
     writeFileSync(at('LICENSE'), linesOf('the license'))
     expect(await author('LICENSE:3')).toEqual(noRun)
   })
 
   test('a file of the user that an agent copied stays the user’s if it is renamed and changed', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
-    await pause(100)
+    await untilFilesAreLater()
     await say(read('mine.py'), write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`))
-    await pause()
+    await untilFilesAreLater()
     renameSync(at('mine.py'), at('own.py'))
     appendFileSync(at('own.py'), 'one more of my own\n')
     expect(await author('own.py:3')).toEqual(noRun)
@@ -211,7 +207,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'a')
     await exec('rm a.py')
-    await pause()
+    await untilFilesAreLater()
     git('checkout', 'a.py')
     expect(await author('a.py:3')).toEqual(ofOrUnknown(first))
   })
@@ -273,7 +269,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
     await exec(
       'for f in $(seq -w 12); do seq -f "row %g of the file $f with a few more words in it" 9000 > f$f.txt; done',
     )
-    await pause(100)
+    await untilFilesAreLater()
     const second = await exec(`sed -i 's/few more/lot of/' f*.txt`)
     renameSync(at('f10.txt'), at('g.txt'))
     appendFileSync(at('g.txt'), 'by hand\n')

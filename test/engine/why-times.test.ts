@@ -2,8 +2,8 @@ import { cpSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs
 import { describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { untilSo } from '../setup/until.ts'
 import { commandHands } from './command-hands.ts'
+import { untilFilesAreLater } from './file-clock.ts'
 import { edit, write } from './hands.ts'
 
 const linesOf = (name: string, count = 9) =>
@@ -14,17 +14,11 @@ describe.each(databases)('times of files, on %s', (database) => {
   const test = testOn(database)
   const { at, say, exec, author } = commandHands(database)
   const by = (runId: string) => ({ by: 'run', runId })
-  /** Until the clock of the file system has gone on by more than what is taken for one moment. */
-  const pause = async () => {
-    const since = performance.now()
-    await untilSo(() => performance.now() > since + 25)
-  }
-
   test('of two runs that wrote the same content, the one is named whose file was moved', async () => {
     const first = await say(write('a.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     const second = await say(write('b.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     renameSync(at('b.py'), at('c.py'))
     expect(await author('c.py:1')).toEqual(by(second))
     renameSync(at('a.py'), at('d.py'))
@@ -33,9 +27,9 @@ describe.each(databases)('times of files, on %s', (database) => {
 
   test('a copy that keeps its times tells where it is from, and one that does not leaves it unknown', async () => {
     const first = await say(write('a.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     const second = await say(write('b.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     cpSync(at('a.py'), at('kept.py'), { preserveTimestamps: true })
     expect(await author('kept.py:1')).toEqual(by(first))
     cpSync(at('a.py'), at('new.py'))
@@ -44,10 +38,10 @@ describe.each(databases)('times of files, on %s', (database) => {
 
   test('a file that is moved away and back keeps its authors', async () => {
     const first = await say(write('a.py', linesOf('a')))
-    await pause()
+    await untilFilesAreLater()
     renameSync(at('a.py'), at('away'))
     await say(write('a.py', linesOf('another')))
-    await pause()
+    await untilFilesAreLater()
     renameSync(at('away'), at('a.py'))
     expect(await author('a.py:1')).toEqual(by(first))
   })
@@ -55,18 +49,18 @@ describe.each(databases)('times of files, on %s', (database) => {
   test('a content that is written again is not told as moved, since it has the time of its writing', async () => {
     await say(write('a.py', linesOf('a')))
     await say(write('a.py', linesOf('another')))
-    await pause()
+    await untilFilesAreLater()
     writeFileSync(at('a.py'), linesOf('a'))
     expect(await author('a.py:1')).toEqual({ by: 'outside' })
   })
 
   test('a file that a command left is told by its time, also if the command had moved it', async () => {
     const first = await say(write('a.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     const second = await say(write('b.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     await exec('mkdir x y && mv a.py x/a.py && mv b.py y/b.py')
-    await pause()
+    await untilFilesAreLater()
     renameSync(at('x/a.py'), at('c.py'))
     expect(await author('c.py:1')).toEqual(by(first))
     renameSync(at('y/b.py'), at('d.py'))
@@ -75,9 +69,9 @@ describe.each(databases)('times of files, on %s', (database) => {
 
   test('the time of what a tool replaces is recorded: what was moved there is known after the change, too', async () => {
     const first = await say(write('a.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     const second = await say(write('b.py', linesOf('both')))
-    await pause()
+    await untilFilesAreLater()
     renameSync(at('b.py'), at('c.py'))
     await say(edit('c.py', 'line 9 that both is made of', 'a line of the third run'))
     expect(await author('c.py:1')).toEqual(by(second))

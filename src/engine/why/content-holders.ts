@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../store/rows/files/file-versions.ts'
-import { readsOf } from './files-read.ts'
 import {
   isBefore,
   type LineAuthor,
@@ -44,11 +43,11 @@ export function wasReplacedUnrecorded(versions: readonly FileVersion[], at: numb
 }
 
 /** Clocks of file systems are coarser than ours. */
-const slackMs = 10
+export const fileTimeSlackMs = 10
 
 /** Whether a version existed when the content came to this file. */
 export function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_INFINITY }: TracedFile): boolean {
-  return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + slackMs
+  return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + fileTimeSlackMs
 }
 
 /**
@@ -61,15 +60,14 @@ export async function findSourcesByTime(
   holders: readonly FileVersion[],
 ): Promise<FileVersion[] | undefined> {
   const { changedAt = 0, modifiedAt } = file
-  if (modifiedAt === undefined || holders.length >= maxHoldersRead) return undefined
+  if (modifiedAt === undefined || modifiedAt + fileTimeSlackMs >= changedAt) return undefined
+  if (holders.length >= maxHoldersRead) return undefined
   const [any] = holders
   const own = file.versions.filter((each) => each.after === any?.after && !each.found && isEarlier(each, file))
-  // Within the same moment a file may also have been written by hand.
-  const slack = modifiedAt + slackMs < changedAt ? slackMs : 0
   const sources: FileVersion[] = []
   let isAnyKnown = false
   for (const version of [...holders, ...own.filter((each) => !holders.includes(each))]) {
-    const isMade = await isMadeAt(tracer, version, modifiedAt, slack)
+    const isMade = await isMadeAt(tracer, version, modifiedAt)
     isAnyKnown ||= isMade === true
     if (isMade !== false) sources.push(version)
   }
@@ -77,25 +75,20 @@ export async function findSourcesByTime(
 }
 
 /** Whether the content that a version left was last modified at this time; undefined if that is not known. */
-async function isMadeAt(
-  tracer: Tracer,
-  version: FileVersion,
-  time: Millis,
-  slack: Millis,
-): Promise<boolean | undefined> {
+async function isMadeAt(tracer: Tracer, version: FileVersion, time: Millis): Promise<boolean | undefined> {
   if (version.modifiedAt !== undefined) return version.modifiedAt === Math.trunc(time)
   if (version.command || version.found) return undefined
-  if (time < version.at - slackMs) return false
+  if (time < version.at - fileTimeSlackMs) return false
   const end = await tracer.endOf(version)
-  return end === Number.MAX_SAFE_INTEGER ? undefined : time <= end + slack
+  return end === Number.MAX_SAFE_INTEGER ? undefined : time <= end + fileTimeSlackMs
 }
 
 /** Whether a content may be older than a version that has it: by its time, or since the run that made it had read this file. */
 export async function isFromHere(tracer: Tracer, file: MovedFile, version: FileVersion): Promise<boolean> {
   const { modifiedAt = Number.POSITIVE_INFINITY } = file
   const madeAt = version.modifiedAt ?? version.command?.since ?? version.at
-  if (modifiedAt + slackMs < madeAt) return true
-  const reads = version.runId === null || version.command ? undefined : await readsOf(tracer.rows, version.runId)
+  if (modifiedAt + fileTimeSlackMs < madeAt) return true
+  const reads = version.runId === null || version.command ? undefined : await tracer.readsOf(version.runId)
   for (const path of reads?.seen.keys() ?? []) {
     const folder = reads?.folder ?? ''
     // One that is gone since may be this one, renamed.

@@ -9,6 +9,7 @@ import { Journal } from '../run/context/journal.ts'
 import { traceAmbiguousCopy } from './content-holders.ts'
 import { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
+import { type Reads, readsOf } from './files-read.ts'
 import { KnownVersions } from './known-versions.ts'
 import { LineIndex } from './line-index.ts'
 import { manualOrigins } from './manual-origins.ts'
@@ -42,6 +43,7 @@ export class LineTracer implements Tracer {
   readonly disk: DiskState
   readonly index: LineIndex
   readonly #journals = new Map<string, Journal | undefined>()
+  readonly #reads = new Map<string, Reads | undefined>()
   readonly #authors: VersionAuthors
   /** Lines that were traced in other files, by file and version: many ways lead to the same ones. */
   readonly #traced = new Map<string, Map<number, TracedLine>>()
@@ -90,6 +92,11 @@ export class LineTracer implements Tracer {
     if (runId === null) return at
     const journal = await this.#journalOf(runId)
     return journal?.endOf(callId ?? '') ?? Number.MAX_SAFE_INTEGER
+  }
+
+  async readsOf(runId: string): Promise<Reads | undefined> {
+    if (!this.#reads.has(runId)) this.#reads.set(runId, await readsOf(this.rows, runId))
+    return this.#reads.get(runId)
   }
 
   async #journalOf(runId: string): Promise<Journal | undefined> {

@@ -13,7 +13,9 @@ import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
 /** Max records that are read from each table. */
 const maxRecords = 200_000
 /** Fewer letters in common may be chance. */
-const minLetters = 40
+export const minSimilarLetters = 40
+/** Share of lines that a file which was moved and changed has in common with the original. */
+export const minSimilarShare = 2 / 3
 
 /** So many of the newest records of each table are read for those from other places. */
 const maxFarRecords = 20_000
@@ -52,6 +54,8 @@ interface RecordedLines {
 export class LineIndex {
   readonly #rows: Reading
   readonly #byRoot = new Map<string, RecordedFiles>()
+  /** By directory. */
+  readonly #roots = new Map<string, string>()
 
   constructor(rows: Reading) {
     this.#rows = rows
@@ -84,7 +88,8 @@ export class LineIndex {
         sharedNew: shared.filter((hash) => isRare(hash) && newLines.has(texts.get(hash) ?? '')).length,
       }),
     )
-    const isLike = ({ shared, letters }: FileWithLines) => shared * 2 > lines.size && letters >= minLetters
+    const isLike = ({ shared, letters }: FileWithLines) =>
+      shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
     const common = found.filter((each) => !each.isRare && isLike(each))
     const telling = found.filter((each) => each.isRare || each.isUnread)
     return { files: [...telling, ...common.slice(0, maxHolders)], isCut: isCut || common.length > maxHolders }
@@ -98,6 +103,13 @@ export class LineIndex {
 
   /** The topmost folder of a session above this path, or the path's directory if there is none. */
   async #rootOf(path: string): Promise<string> {
+    const directory = dirname(path)
+    const root = this.#roots.get(directory) ?? (await this.#findRoot(path))
+    this.#roots.set(directory, root)
+    return root
+  }
+
+  async #findRoot(path: string): Promise<string> {
     for (const { folder } of namesInFolders(path).reverse())
       if (folder !== '/' && (await hasRecords(this.#rows, folder))) return folder
     return dirname(path)

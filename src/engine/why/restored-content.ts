@@ -2,12 +2,9 @@ import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import { hashIn } from '../files/file-now.ts'
-import { isEarlier } from './content-holders.ts'
+import { fileTimeSlackMs, isEarlier } from './content-holders.ts'
 import type { DiskState } from './disk-state.ts'
 import type { MovedFile, Tracer } from './traced-line.ts'
-
-/** Clocks of file systems are coarser than ours. */
-const slackMs = 10
 
 /**
  * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before,
@@ -45,7 +42,7 @@ async function wasSwapped(
 ): Promise<boolean> {
   const { changedAt } = file
   if (changedAt === undefined) return false
-  const isSwap = (hash: string | null, at: Millis) => hasHad(file, hash) && at + slackMs >= changedAt
+  const isSwap = (hash: string | null, at: Millis) => hasHad(file, hash) && at + fileTimeSlackMs >= changedAt
   const next = versions[versions.indexOf(version) + 1]
   if (next) return next.found !== undefined && isSwap(next.after, next.found.changedAt)
   const now = await disk.read(version)
@@ -89,7 +86,7 @@ async function replacementTime(
   const next = versions[versions.indexOf(version) + 1]
   const isSwapped = (hash: string | null) => file.versions.some(({ after }) => after === hash)
   if (next?.after === version.after || (next?.found && isSwapped(next.after))) return undefined
-  if (next) return next.found?.changedAt ?? (next.command?.since ?? next.at) + slackMs
+  if (next) return next.found?.changedAt ?? (next.command?.since ?? next.at) + fileTimeSlackMs
   const now = await disk.read(version)
   const isReplaced = now?.kind === 'file' && now.sha256 !== version.after && !isSwapped(now.sha256)
   return isReplaced ? now.times.changedAt : undefined

@@ -5,14 +5,12 @@ import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
 import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
 import { linesIn } from '../files/match-lines.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
+import { minSimilarLetters, minSimilarShare } from './line-index.ts'
 import { isStillThere, wasReplacedEarlier } from './restored-content.ts'
 import type { MovedFile, Tracer } from './traced-line.ts'
 
 /** Shorter texts may be equal by chance. */
 const minLines = 2
-const minLetters = 40
-/** Share of lines that a file which was moved and changed has in common with the original. */
-const minShare = 2 / 3
 
 /** A version that has lines of a text; a weak one has too few to be the likely origin. */
 interface SimilarVersion {
@@ -48,7 +46,7 @@ export async function similarVersions(
   for (const { name, shared, letters, sharedNew, hasGap, isUnread, isFar } of files) {
     const isGone = !(await tracer.disk.has(name))
     const mayHaveMoved = hasGap || isGone
-    const mayBeStrong = shared >= minShare * lines.size && letters >= minLetters
+    const mayBeStrong = shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
     if (shared === 0 ? !(isUnread && isGone) : !mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
     const versions = await tracer.versions.of(join(name.folder, name.path))
     const last = versions.at(-1)
@@ -80,15 +78,15 @@ async function similarVersionsOf(
   const { compared, others } = versionsToCompare(earlier, lines)
   for (const version of compared) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
-    if (!bytes && version.after !== null && version.after !== undefined) {
+    if (!bytes && version.after !== null) {
       const mayShare = version.after === '' || countHashes(version.lineHashes, hashesOf(lines)) > 0
       if (mayShare && (await mayHaveMovedAway(version))) similar.push({ version, ...uncompared })
       continue
     }
     const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
     const shared = [...oldLines].filter((line) => lines.has(line))
-    const isShort = shared.length < minLines || shared.join('').length < minLetters
-    const isWeak = isShort || shared.length < minShare * Math.max(oldLines.size, lines.size)
+    const isShort = shared.length < minLines || shared.join('').length < minSimilarLetters
+    const isWeak = isShort || shared.length < minSimilarShare * Math.max(oldLines.size, lines.size)
     if (shared.length === 0 || (isWeak && !(await mayHaveMovedAway(version)))) continue
     const isReplaced = await wasReplacedEarlier(version, versions, file, disk)
     similar.push({ version, shared: shared.length, isWeak, isReplaced })
@@ -135,7 +133,7 @@ function versionsToCompare(
   const most = sharing.toSorted((a, b) => b.shared - a.shared).slice(0, maxSimilarVersions / 2)
   const compared = new Set([...newest, ...[...last, ...most].map(({ version }) => version)])
   const brought = sharing.reduce((sum, { shared }) => sum + shared, 0)
-  const isCut = sharing.some(({ version }) => !compared.has(version)) && brought >= minShare * lines.size
+  const isCut = sharing.some(({ version }) => !compared.has(version)) && brought >= minSimilarShare * lines.size
   return { compared: [...compared], others: isCut ? most.map(({ version }) => version) : [] }
 }
 
@@ -160,7 +158,7 @@ function countHashes(packed: string | null, wanted: ReadonlySet<number>): number
 
 /** Whether a text is so short that another file may have the same by chance. */
 export function isShortText(text: string): boolean {
-  return significantLines(text).size < minLines || text.length < minLetters
+  return significantLines(text).size < minLines || text.length < minSimilarLetters
 }
 
 /** Lines of more than three characters. */

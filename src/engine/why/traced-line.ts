@@ -3,6 +3,7 @@ import { compareVersions, type FileVersion } from '../../store/rows/files/file-v
 import type { Reading } from '../../store/store.ts'
 import type { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
+import type { Reads } from './files-read.ts'
 import type { KnownVersions } from './known-versions.ts'
 import type { LineIndex } from './line-index.ts'
 
@@ -70,6 +71,8 @@ export interface Tracer {
   readonly index: LineIndex
   /** Until when the call of a version may have made its change. */
   endOf(version: FileVersion): Promise<Millis>
+  /** Files that a run read; undefined if it read none. */
+  readsOf(runId: string): Promise<Reads | undefined>
   /** Follows lines, counted from 0, in the file that they were moved or copied from. */
   traceFrom(transfer: Omit<LineTransfer, 'line'>, file: TracedFile, lines: readonly number[]): Promise<TracedLine[]>
 }

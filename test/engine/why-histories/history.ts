@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import type { Database } from '../../setup/places.ts'
-import { untilSo } from '../../setup/until.ts'
+import { untilFilesAreLater } from '../file-clock.ts'
 import type { Hands } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { agentAndHandDeeds } from './agent-and-hand-deeds.ts'
@@ -42,8 +42,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     unseen,
     async act() {
       // Nobody who does two things by hand does them within a tick of the file system's clock.
-      const until = performance.now() + 12
-      await untilSo(() => performance.now() > until)
+      await untilFilesAreLater(12)
       const name = files.size < 2 ? 'an agent creates' : (pick(weights) ?? '')
       acts.push(`${acts.length + 1} ${name} ${await deeds[name]?.()}`)
     },

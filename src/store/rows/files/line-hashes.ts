@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Builder } from '../../dialect.ts'
 import { raw } from '../../raw.ts'
 import { statement } from '../../statement.ts'
@@ -15,14 +15,14 @@ export interface LineRecord extends FileName {
 
 /** Records of all files that were recorded from a folder, from one below it or from the root folder, the newest of each table first. */
 export async function lineRecordsBelow(rows: Reading, folder: string, limit: number): Promise<LineRecord[]> {
-  const scope = { root: '/', folder, from: `${folder}/`, to: `${folder}0`, limit }
-  return [...(await rows.all(toolRecords(scope))), ...(await rows.all(commandRecords(scope)))]
+  const range = rangeOf(folder, limit)
+  return [...(await rows.all(toolRecords(range))), ...(await rows.all(commandRecords(range)))]
 }
 
 /** Records of all other files, among so many of the newest records of each table. */
 export async function lineRecordsElsewhere(rows: Reading, folder: string, limit: number): Promise<LineRecord[]> {
-  const scope = { root: '/', folder, from: `${folder}/`, to: `${folder}0`, limit }
-  return [...(await rows.all(otherToolRecords(scope))), ...(await rows.all(otherCommandRecords(scope)))]
+  const range = rangeOf(folder, limit)
+  return [...(await rows.all(otherToolRecords(range))), ...(await rows.all(otherCommandRecords(range)))]
 }
 
 /** Whether any file was recorded from this folder. */
@@ -33,31 +33,34 @@ export async function hasRecords(rows: Reading, folder: string): Promise<boolean
 
 type FolderRange = { root: string; folder: string; from: string; to: string; limit: number }
 
-const recordColumns = sql.raw('folder, path, before_hash AS before, after_hash AS after, line_hashes AS "lineHashes"')
-
 const toolRecords = statement((db, arg: FolderRange) => recordsIn(db, 'file_changes', arg))
 const commandRecords = statement((db, arg: FolderRange) => recordsIn(db, 'command_changes', arg))
-
-/** Folders between `from` and `to` are those below the folder: "0" follows "/". */
-function recordsIn(db: Builder, table: ChangesTable, { root, folder, from, to, limit }: FolderRange) {
-  return raw<LineRecord>(
-    db,
-    sql`SELECT ${recordColumns} FROM ${sql.table(table)}
-        WHERE folder = ${root} OR folder = ${folder} OR (folder > ${from} AND folder < ${to})
-        ORDER BY id DESC LIMIT ${limit}`,
-  )
-}
-
 const otherToolRecords = statement((db, arg: FolderRange) => recordsOutside(db, 'file_changes', arg))
 const otherCommandRecords = statement((db, arg: FolderRange) => recordsOutside(db, 'command_changes', arg))
 
-function recordsOutside(db: Builder, table: ChangesTable, { root, folder, from, to, limit }: FolderRange) {
+function rangeOf(folder: string, limit: number): FolderRange {
+  return { root: '/', folder, from: `${folder}/`, to: `${folder}0`, limit }
+}
+
+function recordsIn(db: Builder, table: ChangesTable, range: FolderRange) {
+  return recordsWhere(db, table, sql`${isInside(range)} ORDER BY id DESC LIMIT ${range.limit}`)
+}
+
+function recordsOutside(db: Builder, table: ChangesTable, range: FolderRange) {
+  const oldest = sql`(SELECT max(id) FROM ${sql.table(table)}) - ${range.limit}`
+  return recordsWhere(db, table, sql`id > ${oldest} AND NOT ${isInside(range)} ORDER BY id DESC`)
+}
+
+/** Folders between `from` and `to` are those below the folder: "0" follows "/". */
+function isInside({ root, folder, from, to }: FolderRange) {
+  return sql`(folder = ${root} OR folder = ${folder} OR (folder > ${from} AND folder < ${to}))`
+}
+
+function recordsWhere(db: Builder, table: ChangesTable, condition: RawBuilder<unknown>) {
   return raw<LineRecord>(
     db,
-    sql`SELECT ${recordColumns} FROM ${sql.table(table)}
-        WHERE id > (SELECT max(id) FROM ${sql.table(table)}) - ${limit}
-          AND folder <> ${root} AND folder <> ${folder} AND NOT (folder > ${from} AND folder < ${to})
-        ORDER BY id DESC`,
+    sql`SELECT folder, path, before_hash AS before, after_hash AS after, line_hashes AS "lineHashes"
+        FROM ${sql.table(table)} WHERE ${condition}`,
   )
 }
 
