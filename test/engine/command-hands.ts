@@ -45,6 +45,11 @@ export function commandHands(database: Database, moreTools: (pool: () => Hands) 
     return pool.ask(words, `session-${said}`, folder)
   }
   const say = (...calls: Calls) => sayIn(pool.folder, ...calls)
+  /** Says these words in a session, which the model answers with so many replies of calls. */
+  const talk = (label: string, words: string, ...replies: Calls[]) => {
+    plans[words] = replies
+    return pool.ask(words, label)
+  }
   const ask = (reference: string, folder = pool.folder, store: Store = pool.engine.store) =>
     why({ store, protect: nothingProtected, budget: { usd: 5, tokens: 1000 } }, folder, reference)
   return {
@@ -55,6 +60,7 @@ export function commandHands(database: Database, moreTools: (pool: () => Hands) 
     at: (path: string) => join(pool.folder, path),
     say,
     sayIn,
+    talk,
     exec: (command: string) => say({ name: 'exec', input: { command } }),
     /** A command that has done its work and waits. */
     async begin(command: string) {

@@ -8,6 +8,7 @@ import { raw } from '../../src/store/raw.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { commandHands } from './command-hands.ts'
+import { noRun, notOf, ofOrUnknown } from './expected-authors.ts'
 import { untilFilesAreLater } from './file-clock.ts'
 import { edit, read, write } from './hands.ts'
 
@@ -17,24 +18,13 @@ const linesOf = (name: string, count = 12) =>
 /** What people do with git, editors and copies: no answer may be wrong, however it came about. */
 describe.each(databases)('everyday work, on %s', (database) => {
   const test = testOn(database)
-  const { pool, at, elsewhere, say, sayIn, exec, author } = commandHands(database)
+  const { pool, at, elsewhere, say, sayIn, talk, exec, author } = commandHands(database)
   const gitIn = (folder: string, ...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', ...args], { cwd: folder, stdio: 'pipe' })
   const git = (...args: string[]) => gitIn(at('.'), ...args)
   /** Changes rows to what they were before a migration. */
   const forget = (change: string) =>
     pool().engine.store.write('step', async (tx) => void (await tx.run(raw(tx.build, sql.raw(change)))))
-  type Found = { by: string; runId?: string; runIds?: string[] }
-  /** The run, or unknown with it among those named. */
-  const ofOrUnknown = (runId: string) =>
-    expect.toSatisfy(
-      (found: Found) => (found.by === 'unknown' ? found.runIds?.includes(runId) === true : found.runId === runId),
-      `run ${runId}, or unknown with that run`,
-    )
-  /** No run is named as the author. */
-  const noRun = expect.toSatisfy(({ by }: Found) => by !== 'run', 'no run')
-  /** This run is not named as the author. */
-  const notOf = (runId: string) => expect.toSatisfy((found: Found) => found.runId !== runId, `not run ${runId}`)
 
   // Restored contents.
   test('a file that git restores is not told as a copy of one with the same content', async () => {
@@ -43,7 +33,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'mine')
     await untilFilesAreLater()
-    await say(read('mine.json'), write('staging.json', linesOf('config')))
+    await talk('copies', 'copy it', [read('mine.json')], [write('staging.json', linesOf('config'))])
     await say(edit('mine.json', 'line 5 that config', 'line five that config'))
     await untilFilesAreLater()
     git('checkout', 'mine.json')
@@ -78,7 +68,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'mine')
     await untilFilesAreLater()
-    await say(read('mine.yaml'), write('b.yaml', `${linesOf('template')}name: b\n`))
+    await talk('copies', 'copy it', [read('mine.yaml')], [write('b.yaml', `${linesOf('template')}name: b\n`)])
     await say(write('mine.yaml', linesOf('quite another')))
     await untilFilesAreLater()
     git('checkout', 'mine.yaml')
@@ -142,7 +132,12 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file that the user goes on with is not told as a copy of what an agent made of it', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     await untilFilesAreLater()
-    await say(read('mine.py'), write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`))
+    await talk(
+      'copies',
+      'copy it',
+      [read('mine.py')],
+      [write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`)],
+    )
     await untilFilesAreLater()
     appendFileSync(at('mine.py'), 'one more of my own\n')
     expect(await author('mine.py:3')).toEqual(noRun)
@@ -150,7 +145,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file of the user that an agent copied stays the user’s if it is moved, made executable or copied with its times', async () => {
     writeFileSync(at('mine.py'), linesOf('mine'))
     await untilFilesAreLater()
-    await say(read('mine.py'), write('agents.py', linesOf('mine')))
+    await talk('copies', 'copy it', [read('mine.py')], [write('agents.py', linesOf('mine'))])
     await untilFilesAreLater()
     cpSync(at('mine.py'), at('copy.py'), { preserveTimestamps: true })
     expect(await author('copy.py:3')).toEqual(noRun)
@@ -169,7 +164,12 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'mine')
     await untilFilesAreLater()
-    await say(read('mine.py'), write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`))
+    await talk(
+      'copies',
+      'copy it',
+      [read('mine.py')],
+      [write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`)],
+    )
     await untilFilesAreLater()
     git('checkout', '-q', 'other')
     git('checkout', '-q', 'main')
@@ -178,7 +178,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file of the user that an agent copied stays the user’s if another agent edits it, and records have no times', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     await untilFilesAreLater()
-    await say(read('mine.py'), write('agents.py', linesOf('mine', 20)))
+    await talk('copies', 'copy it', [read('mine.py')], [write('agents.py', linesOf('mine', 20))])
     await say(edit('mine.py', 'line 20 that mine is made of', 'of the second agent'))
     await forget('UPDATE file_changes SET before_modified_at = NULL, before_changed_at = NULL, line_hashes = NULL')
     expect(await author('mine.py:3')).toEqual(noRun)
@@ -195,7 +195,12 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file of the user that an agent copied stays the user’s if it is renamed and changed', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     await untilFilesAreLater()
-    await say(read('mine.py'), write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`))
+    await talk(
+      'copies',
+      'copy it',
+      [read('mine.py')],
+      [write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`)],
+    )
     await untilFilesAreLater()
     renameSync(at('mine.py'), at('own.py'))
     appendFileSync(at('own.py'), 'one more of my own\n')

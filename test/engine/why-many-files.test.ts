@@ -13,13 +13,14 @@ describe.each(databases)('a file among many, on %s', (database) => {
   const test = testOn(database)
   const { at, say, exec, author, sayIn } = commandHands(database)
   const by = (runId: string) => ({ by: 'run', runId })
+  const unknown = (runId: string) => ({ by: 'unknown', since: null, runIds: [runId] })
 
-  test('a changed copy of one of many files keeps the authors of its lines', async () => {
+  test('a changed copy of one of many files is not denied to the run that wrote it', async () => {
     const first = await say(write('wanted.py', linesOf('wanted')))
     await say(...Array.from({ length: 60 }, (_, each) => write(`other-${each}.py`, linesOf(`other ${each}`))))
     cpSync(at('wanted.py'), at('copy.py'))
     appendFileSync(at('copy.py'), 'by hand\n')
-    expect([await author('copy.py:3'), await author('copy.py:13')]).toEqual([by(first), { by: 'before' }])
+    expect([await author('copy.py:3'), await author('copy.py:13')]).toEqual([unknown(first), { by: 'before' }])
   })
 
   test('a changed copy of a file that was written often since is not denied to the run that wrote it', async () => {
@@ -32,13 +33,13 @@ describe.each(databases)('a file among many, on %s', (database) => {
     expect(await author('copy.py:13')).toEqual({ by: 'before' })
   })
 
-  test('a copy of a file that was there before heddle wrote to it keeps the lines that a run added', async () => {
+  test('a copy of a file that was there before heddle wrote to it does not deny the lines that a run added', async () => {
     writeFileSync(at('wanted.py'), linesOf('the user’s file'))
     const first = await say(write('wanted.py', `${linesOf('the user’s file')}a line of the run\n`))
     await say(...Array.from({ length: 60 }, (_, each) => write(`other-${each}.py`, linesOf(`other ${each}`))))
     cpSync(at('wanted.py'), at('copy.py'))
     appendFileSync(at('copy.py'), 'by hand\n')
-    expect([await author('copy.py:3'), await author('copy.py:13')]).toEqual([{ by: 'before' }, by(first)])
+    expect([await author('copy.py:3'), await author('copy.py:13')]).toEqual([{ by: 'before' }, unknown(first)])
   })
 
   test('what a command left among many files is found, too', async () => {
@@ -49,7 +50,7 @@ describe.each(databases)('a file among many, on %s', (database) => {
     await say(...Array.from({ length: 60 }, (_, each) => write(`other-${each}.py`, linesOf(`other ${each}`))))
     cpSync(at('made/7.txt'), at('kept.txt'))
     appendFileSync(at('kept.txt'), 'by hand\n')
-    expect([await author('kept.txt:3'), await author('kept.txt:10')]).toEqual([by(first), { by: 'before' }])
+    expect([await author('kept.txt:3'), await author('kept.txt:10')]).toEqual([unknown(first), { by: 'before' }])
   })
 
   test('a line that the user writes is the user’s, although many files have such a line', async () => {

@@ -78,10 +78,10 @@ describe.each(databases)('times of files, on %s', (database) => {
     expect(first).not.toBe(second)
   })
 
-  test('a time that no version has tells nothing', async () => {
+  test('a time of a copy that no version has tells nothing', async () => {
     const first = await say(write('a.py', linesOf('both')))
     const second = await say(write('b.py', linesOf('both')))
-    renameSync(at('b.py'), at('c.py'))
+    cpSync(at('b.py'), at('c.py'))
     const { mtimeMs } = statSync(at('c.py'))
     utimesSync(at('c.py'), 1, mtimeMs / 1000 - 86_400)
     expect(await author('c.py:1')).toMatchObject({ by: 'unknown', runIds: expect.arrayContaining([first, second]) })

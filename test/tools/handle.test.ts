@@ -10,6 +10,7 @@ import { systemClock } from '../../src/system.ts'
 import { makeCall } from '../../src/tools/call.ts'
 import { asyncDisk, type Disk, syncDisk } from '../../src/tools/files/disk.ts'
 import { fileTools } from '../../src/tools/files/file-tools.ts'
+import { fileTimes } from '../../src/tools/files/fingerprint.ts'
 import { pathHandle } from '../../src/tools/files/handle.ts'
 import { canary, newFolder, type TestFolder } from './folder.ts'
 import { addLinksOut, inputFor, vectors } from './vectors.ts'
@@ -114,7 +115,7 @@ describe.each([
     const path = (name: string) => join(folder.path, name)
     expect(await at('a.txt').stat()).toEqual({
       ...{ kind: 'file', path: path('a.txt'), names: ['a.txt'], bytes: 7, links: 1 },
-      times: { changedAt: statSync(path('a.txt')).ctimeMs, modifiedAt: statSync(path('a.txt')).mtimeMs },
+      times: fileTimes(statSync(path('a.txt'))),
     })
     expect(await at('to-dir').stat()).toMatchObject({ kind: 'directory', path: path('sub'), names: ['sub'] })
     expect(await at('.').stat()).toMatchObject({ kind: 'directory', path: folder.path, names: [] })

@@ -6,6 +6,7 @@ import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { hashOf } from '../../src/tools/files/content-hash.ts'
 import { fileThreads } from '../../src/tools/files/file-threads.ts'
+import { fileTimes } from '../../src/tools/files/fingerprint.ts'
 import { readMarks } from '../../src/tools/files/survey.ts'
 import { KnownContents } from '../../src/tools/guard/known-contents.ts'
 
@@ -20,8 +21,7 @@ test('a file that another command changes between the survey and the reading is 
   writeFileSync(join(path, 'a.txt'), 'one line\nand another\n')
   const contents = await new KnownContents(threads).of(folder, readMarks(seen.marks), signal)
   const bytes = Buffer.from('one line\nand another\n')
-  const { ctimeMs, mtimeMs } = statSync(join(path, 'a.txt'))
-  const times = { changedAt: ctimeMs, modifiedAt: mtimeMs }
+  const times = fileTimes(statSync(join(path, 'a.txt')))
   expect(contents).toEqual(new Map([['a.txt', { sha256: hashOf(bytes), bytes, times }]]))
   rmSync(path, { recursive: true })
 })

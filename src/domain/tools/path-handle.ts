@@ -37,9 +37,12 @@ export interface PathHandle {
   openDirectory<T>(use: (directory: OpenDirectory) => Promise<T>): Promise<T>
   /**
    * Decides the file's new state under a lock and applies it atomically: readers see the old content or the new. Creates missing
-   * directories. Refuses a path that cannot be a file inside the folder.
+   * directories. Refuses a path that cannot be a file inside the folder. `onWritten` is called with the times of a file that was written.
    */
-  replaceFile<T>(decide: (place: FileLocation) => Promise<{ state: NewFileState; answer: T }>): Promise<T>
+  replaceFile<T>(
+    decide: (place: FileLocation) => Promise<{ state: NewFileState; answer: T }>,
+    onWritten?: (times: FileTimes) => void,
+  ): Promise<T>
 }
 
 /** Location of an existing or new file, verified to lie inside the folder. */
@@ -58,10 +61,15 @@ export interface FileContent {
   times: FileTimes
 }
 
+/** Microseconds since 1970: a millisecond is enough to make several files. */
+export type Micros = number
+
 /** When a file was last changed, as only the kernel sets it, and its content last modified: a move changes only the former. */
 export interface FileTimes {
   changedAt: Millis
   modifiedAt: Millis
+  /** When it was made; absent if the file system does not tell. A file keeps it whatever it is called and whoever writes into it. */
+  bornAt?: Micros
 }
 
 /** New state of a file; an existing mode is kept unless given. */
@@ -118,10 +126,10 @@ export interface OpenDirectory {
   /** Fingerprint that changes when the entry is written, replaced or gets other permissions; links are not followed. */
   mark(name: string): Promise<string>
   /**
-   * Content and fingerprint of a plain file of at most so many bytes; undefined for every other entry, for one that changed
+   * Content, times and fingerprint of a plain file of at most so many bytes; undefined for every other entry, for one that changed
    * meanwhile, and for those that must be opened by their handle.
    */
-  content(name: string, maxBytes: number): Promise<{ mark: string; bytes: Buffer } | undefined>
+  content(name: string, maxBytes: number): Promise<{ mark: string; times: FileTimes; bytes: Buffer } | undefined>
   /** The handle of an entry. */
   at(name: string): PathHandle
 }

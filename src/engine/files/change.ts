@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
-import type { FileLocation } from '../../domain/tools/path-handle.ts'
+import type { FileLocation, Micros } from '../../domain/tools/path-handle.ts'
 import type { ChangeFile } from '../../domain/tools/tool.ts'
 import { changesAtCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
 import { pathOf } from '../../tools/files/change-file.ts'
@@ -22,25 +22,35 @@ import { packContent } from './pack-content.ts'
  */
 export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
   return (handle, make, keepsRest) =>
-    run.fileQueue.inOrder(join(run.claimed.session.folder, handle.shown), () =>
-      handle.replaceFile(async (place) => {
-        const current = place.before ? hashOf(place.before.bytes) : null
-        const path = pathOf(place)
-        const { own: recorded, newest } = await run.engine.store.read((rows) =>
-          changesAtCall(rows, { runId: run.claimed.run.id, callId, folder: place.folder, path }),
-        )
-        if (current !== null && current === recorded?.after) return { state: 'kept', answer: { path, sha256: current } }
-        await assertUnchanged(run, place, current, recorded)
-        const bytes = make(place)
-        const sha256 = hashOf(bytes)
-        if (sha256 === current) return { state: 'kept', answer: { path, sha256 } }
-        const isRecorded = current === newest?.after
-        if (!recorded) await keep(run, callId, place, { current, isRecorded, after: sha256, bytes, keepsRest })
-        // The commit may have been slow: another worker may own the run by now.
-        run.assertLease()
-        return { state: { bytes }, answer: { path, sha256 } }
-      }),
-    )
+    run.fileQueue.inOrder(join(run.claimed.session.folder, handle.shown), async () => {
+      let bornAt: Micros | undefined
+      const seen = await handle.replaceFile(
+        async (place) => {
+          const current = place.before ? hashOf(place.before.bytes) : null
+          const path = pathOf(place)
+          const { own: recorded, newest } = await run.engine.store.read((rows) =>
+            changesAtCall(rows, { runId: run.claimed.run.id, callId, folder: place.folder, path }),
+          )
+          if (current !== null && current === recorded?.after) {
+            bornAt = place.before?.times.bornAt
+            return { state: 'kept', answer: { path, sha256: current } }
+          }
+          await assertUnchanged(run, place, current, recorded)
+          const bytes = make(place)
+          const sha256 = hashOf(bytes)
+          if (sha256 === current) return { state: 'kept', answer: { path, sha256 } }
+          const isRecorded = current === newest?.after
+          if (!recorded) await keep(run, callId, place, { current, isRecorded, after: sha256, bytes, keepsRest })
+          // The commit may have been slow: another worker may own the run by now.
+          run.assertLease()
+          return { state: { bytes }, answer: { path, sha256 } }
+        },
+        (times) => {
+          bornAt = times.bornAt
+        },
+      )
+      return { ...seen, ...(bornAt !== undefined && { bornAt }) }
+    })
 }
 
 /** Throws if another writer changed the file since this run read it, or since this call began. */

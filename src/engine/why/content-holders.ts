@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../store/rows/files/file-versions.ts'
 import {
@@ -79,22 +79,16 @@ async function isMadeAt(tracer: Tracer, version: FileVersion, time: Millis): Pro
   if (version.modifiedAt !== undefined) return version.modifiedAt === Math.trunc(time)
   if (version.command || version.found) return undefined
   if (time < version.at - fileTimeSlackMs) return false
-  const end = await tracer.endOf(version)
+  const end = await tracer.calls.endOf(version)
   return end === Number.MAX_SAFE_INTEGER ? undefined : time <= end + fileTimeSlackMs
 }
 
-/** Whether a content may be older than a version that has it: by its time, or since the run that made it had read this file. */
-export async function isFromHere(tracer: Tracer, file: MovedFile, version: FileVersion): Promise<boolean> {
-  const { modifiedAt = Number.POSITIVE_INFINITY } = file
-  const madeAt = version.modifiedAt ?? version.command?.since ?? version.at
-  if (modifiedAt + fileTimeSlackMs < madeAt) return true
-  const reads = version.runId === null || version.command ? undefined : await tracer.readsOf(version.runId)
-  for (const path of reads?.seen.keys() ?? []) {
-    const folder = reads?.folder ?? ''
-    // One that is gone since may be this one, renamed.
-    if (resolve(folder, path) === file.path || !(await tracer.disk.has({ folder, path }))) return true
-  }
-  return false
+/** Whether a content may be older than a version that has it, by the times of its file. */
+export function mayBeOlder({ since, modifiedAt, bornAt }: MovedFile, version: FileVersion): boolean {
+  const madeAt = (version.modifiedAt ?? version.command?.since ?? version.at) - fileTimeSlackMs
+  if (modifiedAt !== undefined && modifiedAt < madeAt) return true
+  // A file that is older has had another content since if that is recorded.
+  return bornAt !== undefined && bornAt / 1000 < madeAt && since === undefined
 }
 
 /** Traces lines of a content in each version that left it, and in versions of the same files that found it. */

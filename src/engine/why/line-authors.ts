@@ -1,15 +1,12 @@
 import { join } from 'node:path'
-import type { Millis } from '../../domain/clock.ts'
 import type { FileTimes, ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
-import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
-import { Journal } from '../run/context/journal.ts'
+import { CallFacts } from './call-facts.ts'
 import { traceAmbiguousCopy } from './content-holders.ts'
 import { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
-import { type Reads, readsOf } from './files-read.ts'
 import { KnownVersions } from './known-versions.ts'
 import { LineIndex } from './line-index.ts'
 import { manualOrigins } from './manual-origins.ts'
@@ -17,10 +14,12 @@ import { mergedOrigins } from './merged-origins.ts'
 import { OpenLines } from './open-lines.ts'
 import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
 import { reorderedOrigins } from './reordered-origins.ts'
+import { findRenamed, isSameFile } from './same-file.ts'
 import {
   isBefore,
   type LineAuthor,
   type LineTransfer,
+  type MovedFile,
   mergeTracedLines,
   type TracedFile,
   type TracedLine,
@@ -42,8 +41,7 @@ export class LineTracer implements Tracer {
   readonly versions: KnownVersions
   readonly disk: DiskState
   readonly index: LineIndex
-  readonly #journals = new Map<string, Journal | undefined>()
-  readonly #reads = new Map<string, Reads | undefined>()
+  readonly calls: CallFacts
   readonly #authors: VersionAuthors
   /** Lines that were traced in other files, by file and version: many ways lead to the same ones. */
   readonly #traced = new Map<string, Map<number, TracedLine>>()
@@ -56,13 +54,14 @@ export class LineTracer implements Tracer {
     this.versions = new KnownVersions(rows)
     this.disk = new DiskState(protect)
     this.index = new LineIndex(rows)
+    this.calls = new CallFacts(rows)
     this.#authors = new VersionAuthors(rows, protect)
   }
 
   /** Authors of these lines, counted from 0, of a file's content. */
   async trace(file: Omit<TracedFile, 'transferCount' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
     this.versions.add(file.path, file.versions)
-    const node = await chainOf(file.versions, this, file.end)
+    const node = await chainOf(file.versions, this.calls, file.end)
     return this.#walk({ ...file, transferCount: 0 }, node, lines)
   }
 
@@ -74,37 +73,12 @@ export class LineTracer implements Tracer {
     const { path, versions, end, before } = file
     const key = JSON.stringify([path, versions.at(-1)?.order, end, before?.order])
     const traced = await this.#traceOnce(key, lines, async (open) =>
-      this.#walk(file, await chainOf(versions, this, end), open),
+      this.#walk(file, await chainOf(versions, this.calls, end), open),
     )
     return traced.map(({ author, transfers }, at) => ({
       author,
       transfers: [{ ...transfer, line: (lines[at] ?? 0) + 1 }, ...transfers],
     }))
-  }
-
-  /** Whether a recorded change was made: only a call that succeeded proves it. */
-  async isMade({ runId, callId, command }: FileVersion): Promise<boolean | undefined> {
-    if (command || runId === null) return true
-    return (await this.#journalOf(runId))?.isDone(callId ?? '')
-  }
-
-  async endOf({ runId, callId, at }: FileVersion): Promise<Millis> {
-    if (runId === null) return at
-    const journal = await this.#journalOf(runId)
-    return journal?.endOf(callId ?? '') ?? Number.MAX_SAFE_INTEGER
-  }
-
-  async readsOf(runId: string): Promise<Reads | undefined> {
-    if (!this.#reads.has(runId)) this.#reads.set(runId, await readsOf(this.rows, runId))
-    return this.#reads.get(runId)
-  }
-
-  async #journalOf(runId: string): Promise<Journal | undefined> {
-    if (!this.#journals.has(runId)) {
-      const steps = await readSteps(this.rows, runId)
-      this.#journals.set(runId, steps.length === 0 ? undefined : new Journal(runId, steps))
-    }
-    return this.#journals.get(runId)
   }
 
   async #walk(file: TracedFile, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
@@ -119,9 +93,10 @@ export class LineTracer implements Tracer {
         for (const [at, { slot }] of rest.entries()) open.resolveLine(slot, traced[at] as TracedLine)
         break
       }
-      const openLines = this.#mayComeFromOtherFile(node) ? open.lines() : []
+      const renamed = await this.#findRenamed(current, node)
+      const openLines = renamed || this.#mayComeFromOtherFile(node) ? open.lines() : []
       const inOtherFiles =
-        openLines.length === 0 ? undefined : await this.#originsInOtherFiles(current, node, openLines)
+        openLines.length === 0 ? undefined : await this.#originsInOtherFiles({ ...current, renamed }, node, openLines)
       if (inOtherFiles) {
         for (const [at, { slot }] of openLines.entries()) open.resolveLine(slot, inOtherFiles[at] as TracedLine)
         break
@@ -197,10 +172,10 @@ export class LineTracer implements Tracer {
     const [lines, author] = [open.lines().map(({ line }) => line), await this.#authors.authorOf(file, node)]
     const found = await manualOrigins(this, { ...file, since: via.since, kept }, hash, lines, author)
     const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
-    // A kept line is in doubt only if a file with exactly this content may have replaced this one; a "}" among new lines, if any
-    // similar file may have.
-    const isInDoubt = (line: number) =>
-      found?.hasExactMatch || found?.isReplacement || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
+    // A kept line is in doubt only if a file with exactly this content or a better match may have replaced this one; a "}" among new
+    // lines, if any similar file may have.
+    const mayBeReplaced = found?.hasExactMatch || found?.mayBeReplaced
+    const isInDoubt = (line: number) => mayBeReplaced || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
     return new Map(all.filter(([line, each]) => each.author !== author && isInDoubt(line)))
   }
 
@@ -241,6 +216,18 @@ export class LineTracer implements Tracer {
     return lines && reorderedOrigins(lines.oldLines, lines.newLines, map)
   }
 
+  /** The version of another file that this one was before it was renamed: not if it is the one that was here before. */
+  async #findRenamed(file: TracedFile, node: VersionNode): Promise<FileVersion | undefined> {
+    if (node.via.kind === 'version' || !node.hash || (await this.#isInPlace(file, node))) return undefined
+    return findRenamed(this, file, node.hash)
+  }
+
+  /** Whether a file is the one whose version before is recorded, and only its content was changed. */
+  async #isInPlace(file: TracedFile, { parent }: VersionNode): Promise<boolean> {
+    const before = parent?.via.kind === 'version' ? parent.via.version : parent?.foundBy
+    return before !== undefined && (await isSameFile(this, file, before)) === true
+  }
+
   #mayComeFromOtherFile({ via, parent }: VersionNode): boolean {
     if (via.kind === 'version') return mayBeCopyOrMove(via.version)
     return via.kind === 'start' || (parent?.hash ?? null) === null
@@ -248,7 +235,7 @@ export class LineTracer implements Tracer {
 
   /** Traces lines in other files, if they were moved or copied from there. */
   async #originsInOtherFiles(
-    file: TracedFile,
+    file: MovedFile,
     node: VersionNode,
     open: readonly { line: number }[],
   ): Promise<TracedLine[] | undefined> {
@@ -381,8 +368,8 @@ export class LineTracer implements Tracer {
 const equalAfterManualChange = 'the file was changed outside heddle, and the version before had equal lines'
 const equalAfterReorder = 'a command put lines in another order, and equal ones were there before'
 
-function timesOfFound({ found, modifiedAt }: FileVersion): Partial<FileTimes> {
-  return { ...found, ...(modifiedAt !== undefined && { modifiedAt }) }
+function timesOfFound({ found, modifiedAt, bornAt }: FileVersion): Partial<FileTimes> {
+  return { ...found, ...(modifiedAt !== undefined && { modifiedAt }), ...(bornAt !== undefined && { bornAt }) }
 }
 
 /** Whether a command may have moved or copied a content from other files. */

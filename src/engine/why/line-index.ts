@@ -33,8 +33,6 @@ interface FileWithLines {
   hasGap: boolean
   /** A content of it was not read, so that its lines are not known. */
   isUnread: boolean
-  /** It is in no folder around the text's file. */
-  isFar: boolean
 }
 
 /** Recorded lines of a file. */
@@ -45,7 +43,6 @@ interface RecordedLines {
   isComplete: boolean
   hasGap: boolean
   isUnread: boolean
-  isFar: boolean
   /** Hash before the record that was read last: the one that was made first. */
   before: string | null
 }
@@ -55,7 +52,7 @@ export class LineIndex {
   readonly #rows: Reading
   readonly #byRoot = new Map<string, RecordedFiles>()
   /** By directory. */
-  readonly #roots = new Map<string, string>()
+  readonly #roots = new Map<string, string | undefined>()
 
   constructor(rows: Reading) {
     this.#rows = rows
@@ -81,13 +78,11 @@ export class LineIndex {
     const holders = new Map<number, number>()
     for (const { shared } of all) for (const hash of shared) holders.set(hash, (holders.get(hash) ?? 0) + 1)
     const isRare = (hash: number) => (holders.get(hash) ?? 0) <= maxHolders
-    const found = all.map(
-      ({ file: { name, hasGap, isUnread, isFar }, shared }): FileWithLines & { isRare: boolean } => ({
-        ...{ name, hasGap, isUnread, isFar, shared: shared.length, isRare: shared.some(isRare) },
-        letters: shared.reduce((sum, hash) => sum + (texts.get(hash)?.length ?? 0), 0),
-        sharedNew: shared.filter((hash) => isRare(hash) && newLines.has(texts.get(hash) ?? '')).length,
-      }),
-    )
+    const found = all.map(({ file: { name, hasGap, isUnread }, shared }): FileWithLines & { isRare: boolean } => ({
+      ...{ name, hasGap, isUnread, shared: shared.length, isRare: shared.some(isRare) },
+      letters: shared.reduce((sum, hash) => sum + (texts.get(hash)?.length ?? 0), 0),
+      sharedNew: shared.filter((hash) => isRare(hash) && newLines.has(texts.get(hash) ?? '')).length,
+    }))
     const isLike = ({ shared, letters }: FileWithLines) =>
       shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
     const common = found.filter((each) => !each.isRare && isLike(each))
@@ -95,28 +90,27 @@ export class LineIndex {
     return { files: [...telling, ...common.slice(0, maxHolders)], isCut: isCut || common.length > maxHolders }
   }
 
-  /** Whether another file is in a folder around the one at this path. */
+  /** Whether another file is in the folder of a session around the one at this path. */
   async isNear(path: string, other: string): Promise<boolean> {
     const root = await this.#rootOf(path)
-    return other.startsWith(`${root}/`)
+    return root !== undefined && other.startsWith(`${root}/`)
   }
 
-  /** The topmost folder of a session above this path, or the path's directory if there is none. */
-  async #rootOf(path: string): Promise<string> {
+  /** The topmost folder of a session above this path. */
+  async #rootOf(path: string): Promise<string | undefined> {
     const directory = dirname(path)
-    const root = this.#roots.get(directory) ?? (await this.#findRoot(path))
-    this.#roots.set(directory, root)
-    return root
+    if (!this.#roots.has(directory)) this.#roots.set(directory, await this.#findRoot(path))
+    return this.#roots.get(directory)
   }
 
-  async #findRoot(path: string): Promise<string> {
+  async #findRoot(path: string): Promise<string | undefined> {
     for (const { folder } of namesInFolders(path).reverse())
       if (folder !== '/' && (await hasRecords(this.#rows, folder))) return folder
-    return dirname(path)
+    return undefined
   }
 
   async #recordedAround(path: string): Promise<RecordedFiles> {
-    const root = await this.#rootOf(path)
+    const root = (await this.#rootOf(path)) ?? dirname(path)
     const known = this.#byRoot.get(root) ?? (await this.#read(root))
     this.#byRoot.set(root, known)
     return known
@@ -126,8 +120,7 @@ export class LineIndex {
     const near = await lineRecordsBelow(this.#rows, root, maxRecords)
     const far = await lineRecordsElsewhere(this.#rows, root, maxFarRecords)
     const files = new Map<string, RecordedLines>()
-    for (const record of near) addRecord(files, record, false)
-    for (const record of far) addRecord(files, record, true)
+    for (const record of [...near, ...far]) addRecord(files, record)
     return { files, isCut: near.length >= maxRecords }
   }
 }
@@ -139,11 +132,11 @@ interface RecordedFiles {
 }
 
 /** Records of tools come first, those of commands after them, each the newest first: a file that has both counts as one with a gap. */
-function addRecord(files: Map<string, RecordedLines>, record: LineRecord, isFar: boolean): void {
+function addRecord(files: Map<string, RecordedLines>, record: LineRecord): void {
   const { folder, path, before, after, lineHashes } = record
   const whole = join(folder, path)
   const known = files.get(whole)
-  const facts = { hashes: [], isComplete: true, hasGap: false, isUnread: false, isFar, before }
+  const facts = { hashes: [], isComplete: true, hasGap: false, isUnread: false, before }
   const file: RecordedLines = known ?? { name: { folder, path }, ...facts }
   if (known && after !== known.before) file.hasGap = true
   file.before = before

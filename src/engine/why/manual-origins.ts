@@ -8,14 +8,14 @@ import {
   ambiguousCopy,
   findHolders,
   findSourcesByTime,
-  isFromHere,
+  mayBeOlder,
   traceHolders,
   traceInVersion,
   traceSources,
 } from './content-holders.ts'
 import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
 import { mayBeRestored } from './restored-content.ts'
-import { hadLinesBefore, isShortText, similarVersions, versionsWithShortContent } from './similar-versions.ts'
+import { isShortText, similarVersions, versionsWithShortContent } from './similar-versions.ts'
 import {
   type LineAuthor,
   type MovedFile,
@@ -25,22 +25,20 @@ import {
   unknownAuthor,
 } from './traced-line.ts'
 
-/** Min lines in common with a file that still exists: fewer may be a header that many files have. */
-const minCopied = 8
-
 /** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
 interface ManualOrigins {
   traced: TracedLine[]
   hasExactMatch: boolean
-  /** A file that was changed since has taken the place of this one: lines that both had may be of either. */
-  isReplacement: boolean
+  /** Another file that may have been moved has all lines that the content kept, and more of it: it may have replaced this one. */
+  mayBeReplaced: boolean
   /** For each line of the content, whether it has at most three characters, such as "}". */
   isTrivial: boolean[]
 }
 
 /**
- * Authors of the lines of a file that the user or another program moved or copied, found by its content: other files had the same, or
- * much of it. Undefined if there is no such file. `unmatched`: author of lines that no other file had.
+ * Authors of the lines of a file that the user or another program moved or copied: it is another file that was renamed, or other
+ * files had the same content, or much of it. Only the first two prove where a line is from. Undefined if there is no such file.
+ * `unmatched`: author of lines that no other file had.
  */
 export async function manualOrigins(
   tracer: Tracer,
@@ -53,12 +51,8 @@ export async function manualOrigins(
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
   const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
-  // Half of it was there before, or this file had such lines once: it may have been edited instead of being replaced by another one.
-  const isEdited = () =>
-    file.kept !== undefined && (file.kept.size * 2 >= isTrivial.length || hadLinesBefore(file, text))
-  let isReplacement = false
   const holders = await findHolders(tracer, file, hash)
-  if (holders.length > 0 && !isShortText(text)) {
+  if (!file.renamed && holders.length > 0 && !isShortText(text)) {
     const sources = await findSourcesByTime(tracer, file, holders)
     const { all, isCut } = sources
       ? await traceSources(tracer, file, sources, lines)
@@ -66,21 +60,20 @@ export async function manualOrigins(
     const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
     const isDoubtful = mayBeCommand || (!sources && (await mayBeOther(tracer, file, holders)))
     const written: TracedLine = { author: unmatched, transfers: [] }
+    const given = sources ? new Set() : await linesGiven(tracer, file, all, { lines, texts: linesIn(text) })
     const traced = lines.map((line, at) => {
-      const doubts = isDoubtful && !file.kept?.has(line) ? [written] : []
+      const doubts = (isDoubtful || given.has(line)) && !file.kept?.has(line) ? [written] : []
       const found = all.flatMap((each) => each[at] ?? [])
       return withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
     })
-    return { traced, hasExactMatch: true, isReplacement: false, isTrivial }
+    return { traced, hasExactMatch: true, mayBeReplaced: false, isTrivial }
   }
   const all: (LineMatch | undefined)[][] = []
   const short = await versionsWithShortContent(tracer, holders, text)
   const { similar, isCut } = await similarVersions(tracer, file, text)
-  for (const { version, shared, isWeak, isReplaced, isUnread, isFar } of [...short, ...similar]) {
-    const isMoved = await areGone(tracer, [version])
-    const isUnlikely = !isMoved && (shared < minCopied || unmatched.by === 'unknown' || file.kept !== undefined)
-    const isOther = isWeak || isReplaced || isUnlikely || isFar || isEdited()
-    const isDoubtful = isOther || (await isFromHere(tracer, file, version))
+  const others = [...short, ...similar].filter(({ version }) => version !== file.renamed)
+  let mayBeReplaced = false
+  for (const { version, isUnread, mayReplace } of [...(file.renamed ? [{ version: file.renamed }] : []), ...others]) {
     const content = isUnread ? undefined : await tracer.contents.get(version.after ?? '', version)
     const both = content && linesOfBoth(content, bytes)
     if (!both) {
@@ -88,7 +81,7 @@ export async function manualOrigins(
       all.push(lines.map(() => ({ origins: [uncompared], isSure: false })))
       continue
     }
-    isReplacement ||= !isDoubtful
+    mayBeReplaced ||= mayReplace === true
     const origins = possibleOrigins(both.oldLines, both.newLines)
     const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await traceInVersion(tracer, file, version, before)
@@ -99,20 +92,47 @@ export async function manualOrigins(
         const tracedOrigins = from.flatMap((each) => (each === anyEqualLine ? anyLine : (byLine.get(each) ?? [])))
         return tracedOrigins.length === 0
           ? undefined
-          : { origins: tracedOrigins, isSure: !isDoubtful && !from.includes(newLine) }
+          : { origins: tracedOrigins, isSure: version === file.renamed && !from.includes(newLine) }
       }),
     )
   }
   if (isCut) all.push(lines.map(() => ({ origins: [uncomparedLine], isSure: false })))
   if (all.length === 0) return undefined
-  const traced = lines.map((_, at) => {
+  const traced = lines.map((line, at) => {
     const matches = all.flatMap((each) => each[at] ?? [])
-    // Unless the line must come from one of these files, it may have been written here.
-    const written = matches.some(({ isSure }) => isSure) ? [] : [{ author: unmatched, transfers: [] }]
-    const found = matches.flatMap(({ origins }) => origins)
+    const sure = matches.filter(({ isSure }) => isSure)
+    // Unless the line must come from the renamed file, or was there before, it may have been written here.
+    const isOld = sure.length > 0 || (matches.length > 0 && file.kept?.has(line))
+    const written = isOld ? [] : [{ author: unmatched, transfers: [] }]
+    const found = (sure.length > 0 ? sure : matches).flatMap(({ origins }) => origins)
     return withUnknownActor(mergeTracedLines([...written, ...found], { since: null, why: ambiguousLine }), unmatched)
   })
-  return { traced, hasExactMatch: false, isReplacement, isTrivial }
+  return { traced, hasExactMatch: false, mayBeReplaced, isTrivial }
+}
+
+/**
+ * Lines whose runs were given them before they wrote them, unless this file had another content since: then they may have copied them
+ * from here.
+ */
+async function linesGiven(
+  tracer: Tracer,
+  { since = 0 }: MovedFile,
+  all: readonly TracedLine[][],
+  { lines, texts }: { lines: readonly number[]; texts: readonly string[] },
+): Promise<Set<number>> {
+  const byVersion = new Map<FileVersion, number[]>()
+  for (const traced of all)
+    for (const [at, { author }] of traced.entries()) {
+      const isTool = author.by === 'version' && !author.version.command && author.version.runId !== null
+      if (isTool && author.version.at > since)
+        byVersion.set(author.version, [...(byVersion.get(author.version) ?? []), lines[at] ?? 0])
+    }
+  const given = new Set<number>()
+  for (const [version, own] of byVersion) {
+    const before = await tracer.calls.givenBefore(version)
+    if (before.hadLines(own.map((line) => texts[line] ?? ''))) for (const line of own) given.add(line)
+  }
+  return given
 }
 
 /** Whether a content may be something else than a copy of these versions: restored, older than they are, or of another project. */
@@ -120,7 +140,7 @@ async function mayBeOther(tracer: Tracer, file: MovedFile, holders: readonly Fil
   if (await mayBeRestored(tracer, file, holders)) return true
   let isAnyNear = false
   for (const version of holders) {
-    if (await isFromHere(tracer, file, version)) return true
+    if (mayBeOlder(file, version)) return true
     isAnyNear ||= await tracer.index.isNear(file.path, join(version.folder, version.path))
   }
   return !isAnyNear && !(await areGone(tracer, holders))
@@ -138,7 +158,7 @@ function uncomparedAuthor({ runId }: FileVersion): LineAuthor {
 /** Possible origins of a line in another file. */
 interface LineMatch {
   origins: TracedLine[]
-  /** The line must come from there: the content does, and has the line at the same position. */
+  /** The line must come from there: the file does, and had the line at the same position. */
   isSure: boolean
 }
 

@@ -57,7 +57,7 @@ function hasHad({ versions }: MovedFile, hash: string | null): boolean {
  * Whether a version's file was recorded with another content before the moved file appeared, and has unrecorded changes since, or the
  * moved file had another content even later: it is unknown whether the content was copied before that, or restored afterwards.
  */
-export async function wasReplacedEarlier(
+async function wasReplacedEarlier(
   version: FileVersion,
   versions: readonly FileVersion[],
   file: MovedFile,

@@ -6,27 +6,22 @@ import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
 import { linesIn } from '../files/match-lines.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
 import { minSimilarLetters, minSimilarShare } from './line-index.ts'
-import { isStillThere, wasReplacedEarlier } from './restored-content.ts'
+import { isStillThere } from './restored-content.ts'
 import type { MovedFile, Tracer } from './traced-line.ts'
 
 /** Shorter texts may be equal by chance. */
 const minLines = 2
 
-/** A version that has lines of a text; a weak one has too few to be the likely origin. */
+/** A version that has lines of a text: it may be the origin of it. */
 interface SimilarVersion {
   version: FileVersion
-  /** Number of significant lines in both. */
-  shared: number
-  isWeak: boolean
-  /** Its file had another content when the text was written, as far as records tell. */
-  isReplaced: boolean
   /** Its content is not known, or too large to be compared. */
   isUnread?: boolean
-  /** Its file is in no folder around the text's file. */
-  isFar?: boolean
+  /** It has all significant lines that the text's file kept, and others of the text. */
+  mayReplace?: boolean
 }
 
-const uncompared = { shared: 0, isWeak: true, isReplaced: false, isUnread: true }
+const uncompared = { isUnread: true }
 
 /**
  * Versions with lines of this text, of the file itself and of all others; `isCut` if not all were looked at. A file that still is as
@@ -39,11 +34,12 @@ export async function similarVersions(
 ): Promise<{ similar: SimilarVersion[]; isCut: boolean }> {
   const lines = significantLines(text)
   const newLines = new Set(linesIn(text).filter((_, at) => !file.kept?.has(at)))
+  const kept = new Set([...lines].filter((line) => !newLines.has(line)))
   const own = new Set(replacedOwnVersions(file))
-  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, lines)
+  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { lines, kept })
   const similar = ofOwn.filter(({ version }) => own.has(version))
   const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
-  for (const { name, shared, letters, sharedNew, hasGap, isUnread, isFar } of files) {
+  for (const { name, shared, letters, sharedNew, hasGap, isUnread } of files) {
     const isGone = !(await tracer.disk.has(name))
     const mayHaveMoved = hasGap || isGone
     const mayBeStrong = shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
@@ -51,10 +47,9 @@ export async function similarVersions(
     const versions = await tracer.versions.of(join(name.folder, name.path))
     const last = versions.at(-1)
     // Neither has a line that tells where it is from.
-    if (lines.size === 0 && last?.after) similar.push({ version: last, ...uncompared, isFar })
+    if (lines.size === 0 && last?.after) similar.push({ version: last, ...uncompared })
     if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
-    const found = await similarVersionsOf(tracer, file, versions, lines)
-    similar.push(...found.map((each) => ({ ...each, isFar })))
+    similar.push(...(await similarVersionsOf(tracer, file, versions, { lines, kept })))
   }
   return { similar, isCut }
 }
@@ -67,29 +62,30 @@ async function similarVersionsOf(
   { contents, disk }: Tracer,
   file: MovedFile,
   versions: readonly FileVersion[],
-  lines: ReadonlySet<string>,
+  { lines, kept }: { lines: ReadonlySet<string>; kept: ReadonlySet<string> },
 ): Promise<SimilarVersion[]> {
   const earlier = versions.filter((each) => isEarlier(each, file))
   const mayHaveMovedAway = async (version: FileVersion) =>
     version === earlier.at(-1)
       ? !(await isStillThere(version, versions, disk))
       : wasReplacedUnrecorded(versions, versions.indexOf(version))
-  const similar: SimilarVersion[] = []
+  const similar: (SimilarVersion & { isWeak: boolean })[] = []
   const { compared, others } = versionsToCompare(earlier, lines)
   for (const version of compared) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
     if (!bytes && version.after !== null) {
       const mayShare = version.after === '' || countHashes(version.lineHashes, hashesOf(lines)) > 0
-      if (mayShare && (await mayHaveMovedAway(version))) similar.push({ version, ...uncompared })
+      if (mayShare && (await mayHaveMovedAway(version))) similar.push({ version, ...uncompared, isWeak: true })
       continue
     }
     const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
     const shared = [...oldLines].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minSimilarLetters
     const isWeak = isShort || shared.length < minSimilarShare * Math.max(oldLines.size, lines.size)
-    if (shared.length === 0 || (isWeak && !(await mayHaveMovedAway(version)))) continue
-    const isReplaced = await wasReplacedEarlier(version, versions, file, disk)
-    similar.push({ version, shared: shared.length, isWeak, isReplaced })
+    const mayHaveMoved = shared.length > 0 && (await mayHaveMovedAway(version))
+    if (shared.length === 0 || (isWeak && !mayHaveMoved)) continue
+    const mayReplace = shared.length > kept.size && [...kept].every((line) => oldLines.has(line))
+    similar.push({ version, isWeak, mayReplace })
   }
   const strong = similar.filter(({ isWeak }) => !isWeak)
   if (strong.length > 0) return strong
@@ -111,7 +107,7 @@ export async function versionsWithShortContent(
     const versions = await tracer.versions.of(join(version.folder, version.path))
     const own = versions.find((each) => compareVersions(each, version) === 0)
     const isLikely = significantLines(text).size > 0 || !own || !(await isStillThere(own, versions, tracer.disk))
-    if (isLikely) found.push({ version, shared: 0, isWeak: true, isReplaced: false })
+    if (isLikely) found.push({ version })
   }
   return found
 }
@@ -141,15 +137,6 @@ function hashesOf(lines: Iterable<string>): Set<number> {
   return new Set([...lines].map(hashLine))
 }
 
-/** Whether earlier versions of the file had any new line of this text, as far as records tell. */
-export function hadLinesBefore({ versions, kept, since, ...file }: MovedFile, text: string): boolean {
-  if (since === undefined) return false
-  const newLines = linesIn(text).filter((line, at) => isSignificantLine(line) && !kept?.has(at))
-  const wanted = hashesOf(newLines)
-  const earlier = versions.filter((each) => isEarlier(each, { ...file, versions }))
-  return earlier.some(({ lineHashes }) => countHashes(lineHashes, wanted) > 0)
-}
-
 /** Number of these hashes that a version brought; all of them if its record does not tell. */
 function countHashes(packed: string | null, wanted: ReadonlySet<number>): number {
   if (packed === null) return wanted.size
@@ -162,6 +149,6 @@ export function isShortText(text: string): boolean {
 }
 
 /** Lines of more than three characters. */
-function significantLines(text: string): Set<string> {
+export function significantLines(text: string): Set<string> {
   return new Set(linesIn(text).filter(isSignificantLine))
 }

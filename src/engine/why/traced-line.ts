@@ -1,9 +1,10 @@
 import type { Millis } from '../../domain/clock.ts'
+import type { Micros } from '../../domain/tools/path-handle.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
+import type { CallFacts } from './call-facts.ts'
 import type { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
-import type { Reads } from './files-read.ts'
 import type { KnownVersions } from './known-versions.ts'
 import type { LineIndex } from './line-index.ts'
 
@@ -45,6 +46,8 @@ export interface TracedFile {
   changedAt?: Millis
   /** When its content was last modified; before `changedAt` if it was moved since, or copied with its times. */
   modifiedAt?: Millis
+  /** When the file was made: it keeps that if it is renamed or changed. */
+  bornAt?: Micros
   /** The file has several hard links: changes by another name are not recorded. */
   hasOtherNames?: true
   /** The version whose origin this is: nothing later can explain it. */
@@ -57,6 +60,8 @@ export interface MovedFile extends TracedFile {
   since?: Millis
   /** Lines that this other content had in the same order: a mere edit of the file did not write them. */
   kept?: ReadonlySet<number>
+  /** The version of another file that this one is known to be, renamed since. */
+  renamed?: FileVersion | undefined
 }
 
 /** A file's content at a time. */
@@ -69,10 +74,7 @@ export interface Tracer {
   readonly versions: KnownVersions
   readonly disk: DiskState
   readonly index: LineIndex
-  /** Until when the call of a version may have made its change. */
-  endOf(version: FileVersion): Promise<Millis>
-  /** Files that a run read; undefined if it read none. */
-  readsOf(runId: string): Promise<Reads | undefined>
+  readonly calls: CallFacts
   /** Follows lines, counted from 0, in the file that they were moved or copied from. */
   traceFrom(transfer: Omit<LineTransfer, 'line'>, file: TracedFile, lines: readonly number[]): Promise<TracedLine[]>
 }

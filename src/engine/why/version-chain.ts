@@ -1,6 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import type { CallFacts } from './call-facts.ts'
 import { CommandTimes } from './command-times.ts'
 import { type LineAuthor, unknownAuthor } from './traced-line.ts'
 
@@ -28,13 +29,7 @@ type Via =
   | { kind: 'version'; version: FileVersion; isUnread?: true }
   | { kind: 'gap'; since: Millis; until: Millis; isUnclear?: true }
 
-/** Facts about the calls that left versions, from their journals. */
-interface VersionCalls {
-  /** Whether a recorded change was made; undefined if that is no longer known. */
-  isMade(version: FileVersion): Promise<boolean | undefined>
-  /** Until when the call may have made its change: it is recorded before it is made. */
-  endOf(version: FileVersion): Promise<Millis>
-}
+type VersionCalls = Pick<CallFacts, 'isMade' | 'endOf'>
 
 /**
  * The chain of versions that led to a file's content, from all its records, oldest first. An undo goes back to the version before the

@@ -79,6 +79,7 @@ export function replacedColumns(times: FileTimes | undefined) {
   return {
     before_changed_at: times ? Math.ceil(times.changedAt) : null,
     before_modified_at: times ? Math.trunc(times.modifiedAt) : null,
+    before_born_at: times?.bornAt ?? null,
   }
 }
 
@@ -164,7 +165,7 @@ export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Pr
 }
 
 export function changeFrom(row: ChangeRow): StoredFileChange {
-  const { before_changed_at: changedAt, before_modified_at: modifiedAt } = row
+  const { before_changed_at: changedAt, before_modified_at: modifiedAt, before_born_at: bornAt } = row
   return {
     id: row.id,
     runId: row.run_id,
@@ -178,7 +179,8 @@ export function changeFrom(row: ChangeRow): StoredFileChange {
     undoneAt: row.undone_at,
     lineMap: row.line_map,
     lineHashes: row.line_hashes,
-    ...(changedAt !== null && modifiedAt !== null && { replaced: { changedAt, modifiedAt } }),
+    ...(changedAt !== null &&
+      modifiedAt !== null && { replaced: { changedAt, modifiedAt, ...(bornAt !== null && { bornAt }) } }),
   }
 }
 
@@ -200,6 +202,7 @@ const insert = statement((db, row: NewRow) =>
     line_hashes: row.line_hashes,
     before_changed_at: row.before_changed_at,
     before_modified_at: row.before_modified_at,
+    before_born_at: row.before_born_at,
   }),
 )
 

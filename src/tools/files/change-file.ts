@@ -38,8 +38,8 @@ export async function changeFile(call: Call, make: MakeContent, keepsRest: boole
   const { change } = call
   if (!change) throw new HeddleError('forbidden', 'no file can be changed here', 'tell the user what should be changed')
   const handle = call.handle('path')
-  const { path, sha256 } = await change(handle, (place) => makeContent(place, make, handle.shown), keepsRest)
-  return { status: 'ok', output: { status: 'ok', path: handle.shown, sha256 }, seen: [{ path, sha256 }] }
+  const seen = await change(handle, (place) => makeContent(place, make, handle.shown), keepsRest)
+  return { status: 'ok', output: { status: 'ok', path: handle.shown, sha256: seen.sha256 }, seen: [seen] }
 }
 
 /** Preview of a change. */

@@ -1,4 +1,5 @@
 import type { Stats } from 'node:fs'
+import type { Millis } from '../../domain/clock.ts'
 import type { FileTimes } from '../../domain/tools/path-handle.ts'
 
 /** Fingerprint that changes with every change of a file: only the kernel sets `ctime`, so no program can hide a change. */
@@ -11,11 +12,11 @@ const kindBits = 0o170000
 const plainFile = 0o100000
 
 /** What a fingerprint says of its file. Links and devices have no content of their own. A move counts as a change. */
-export function readFingerprint(mark: string): { size: number; isFile: boolean } & FileTimes {
-  const [, size = 0, mode = 0, changedAt = 0, modifiedAt = 0] = mark.split(' ').map(Number)
-  return { size, isFile: (mode & kindBits) === plainFile, changedAt, modifiedAt }
+export function readFingerprint(mark: string): { size: number; isFile: boolean; changedAt: Millis } {
+  const [, size = 0, mode = 0, changedAt = 0] = mark.split(' ').map(Number)
+  return { size, isFile: (mode & kindBits) === plainFile, changedAt }
 }
 
-export function fileTimes({ ctimeMs, mtimeMs }: Stats): FileTimes {
-  return { changedAt: ctimeMs, modifiedAt: mtimeMs }
+export function fileTimes({ ctimeMs, mtimeMs, birthtimeMs }: Stats): FileTimes {
+  return { changedAt: ctimeMs, modifiedAt: mtimeMs, ...(birthtimeMs > 0 && { bornAt: Math.round(birthtimeMs * 1000) }) }
 }

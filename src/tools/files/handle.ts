@@ -109,11 +109,12 @@ function handleOf(
       const { root, path, opened } = await withExplainedErrors(shown, () => inside('directory'))
       return use(openDirectory(root, shown, path, opened)).finally(() => opened.file.close())
     },
-    async replaceFile(decide) {
+    async replaceFile(decide, onWritten) {
       const place = await withExplainedErrors(shown, () => find().then((way) => holdLocation(shown, way)))
       try {
         const { state, answer } = await decide(place)
-        await withExplainedErrors(shown, () => place.applyState(state), 'written')
+        const times = await withExplainedErrors(shown, () => place.applyState(state), 'written')
+        if (times) onWritten?.(times)
         return answer
       } finally {
         await place.leave()
@@ -181,7 +182,9 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
         const bytes = Buffer.allocUnsafeSlow(found.size)
         const count = found.size === 0 ? 0 : await file.read(bytes, 0)
         const mark = fileFingerprint(found)
-        return count === found.size && fileFingerprint(await file.stat()) === mark ? { mark, bytes } : undefined
+        return count === found.size && fileFingerprint(await file.stat()) === mark
+          ? { mark, times: fileTimes(found), bytes }
+          : undefined
       } finally {
         await file.close()
       }

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
-import type { FileContent, FileLocation, NewFileState } from '../../domain/tools/path-handle.ts'
+import type { FileContent, FileLocation, FileTimes, NewFileState } from '../../domain/tools/path-handle.ts'
 import { isRunByGit } from '../guard/git-places.ts'
 import { protectedPathError } from '../guard/guarded-places.ts'
 import { isAmong, readOnlyPlace } from '../guard/protected-places.ts'
@@ -17,7 +17,8 @@ const permissionBits = 0o777
 
 /** A file's location, held open, so that a concurrent change by another process is detected. */
 interface HeldLocation extends FileLocation {
-  applyState(state: NewFileState): Promise<void>
+  /** Returns the times of a file that was written. */
+  applyState(state: NewFileState): Promise<FileTimes | undefined>
   /** Must always be called. */
   leave(): Promise<void>
 }
@@ -125,22 +126,21 @@ async function applyState(
   names: string[],
   found: Found | undefined,
   state: NewFileState,
-): Promise<void> {
-  if (state === 'kept') return
+): Promise<FileTimes | undefined> {
+  if (state === 'kept') return undefined
   if (state === 'removed') {
-    if (!found) return
+    if (!found) return undefined
     await assertUnchanged(root, shown, directory, names[0] ?? '', found)
     await root.disk.remove(join(baseOf(directory), names[0] ?? ''))
-    return syncNames(directory)
+    await syncNames(directory)
+    return undefined
   }
-  await inCreatedDirectory(root, shown, directory, names, async (last, name) => {
-    const { path: temporary, file } = await writeBeside(
-      root,
-      last,
-      state.bytes,
-      state.mode ?? found?.file.mode,
-      found?.stats,
-    )
+  return inCreatedDirectory(root, shown, directory, names, async (last, name) => {
+    const {
+      path: temporary,
+      file,
+      times,
+    } = await writeBeside(root, last, state.bytes, state.mode ?? found?.file.mode, found?.stats)
     try {
       await both(file.close(), assertUnchanged(root, shown, last, name, found))
       await root.disk.rename(temporary, join(baseOf(last), name))
@@ -150,17 +150,18 @@ async function applyState(
     }
     await syncNames(last)
     await assertNotMoved(root, shown, last)
+    return times
   })
 }
 
 /** Creates missing directories, each through the descriptor of its parent. */
-async function inCreatedDirectory(
+async function inCreatedDirectory<T>(
   root: Root,
   shown: string,
   directory: OpenedPath,
   [name = '', ...rest]: string[],
-  use: (directory: OpenedPath, name: string) => Promise<void>,
-): Promise<void> {
+  use: (directory: OpenedPath, name: string) => Promise<T>,
+): Promise<T> {
   if (rest.length === 0) return use(directory, name)
   const path = join(baseOf(directory), name)
   await root.disk.makeDirectory(path).catch((error: NodeJS.ErrnoException) => {
@@ -171,7 +172,7 @@ async function inCreatedDirectory(
   if (!next) throw outsideFolderError(shown)
   try {
     if (!next.stats.isDirectory() || next.real !== join(directory.real, name)) throw changedFileError(shown)
-    await inCreatedDirectory(root, shown, next, rest, use)
+    return await inCreatedDirectory(root, shown, next, rest, use)
   } finally {
     await next.file.close()
   }
@@ -199,7 +200,7 @@ async function writeBeside(
   bytes: Buffer,
   mode: number | undefined,
   like: Stats | undefined,
-): Promise<{ path: string; file: NewFile }> {
+): Promise<{ path: string; file: NewFile; times: FileTimes }> {
   const [path, file] = await newFileIn()
   try {
     const [own] = await both(file.stat(), file.write(bytes))
@@ -208,7 +209,7 @@ async function writeBeside(
     if (isOthers) await file.setOwner(like.uid, like.gid).catch(() => undefined)
     if (mode !== undefined && (isOthers || mode !== (own.mode & permissionBits))) await file.setMode(mode)
     await both(file.sync(), removeLeftovers(own.mtimeMs))
-    return { path, file }
+    return { path, file, times: fileTimes(own) }
   } catch (error) {
     await disk.remove(path).catch(() => undefined)
     await file.close()

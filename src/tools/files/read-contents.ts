@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { PathAddress } from '../../domain/tools/path-handle.ts'
+import type { FileTimes, PathAddress } from '../../domain/tools/path-handle.ts'
 import { hashOf } from './content-hash.ts'
 import { syncHandle } from './handle.ts'
 import { headBytes, kindOfText } from './text-kind.ts'
@@ -17,6 +17,7 @@ export interface FilesToRead {
 export interface FileRead {
   path: string
   mark: string
+  times: FileTimes
   sha256: string
   /** Absent if it is binary. */
   bytes?: Uint8Array
@@ -31,9 +32,9 @@ export async function readContents({ folder, paths }: FilesToRead): Promise<File
         for (const path of names) {
           const read = await opened.content(basename(path), maxBytes).catch(() => undefined)
           if (!read) continue
-          const { mark, bytes } = read
+          const { mark, times, bytes } = read
           const isText = !('binary' in kindOfText(bytes.subarray(0, headBytes)))
-          found.push({ path, mark, sha256: hashOf(bytes), ...(isText && { bytes }) })
+          found.push({ path, mark, times, sha256: hashOf(bytes), ...(isText && { bytes }) })
         }
       })
       .catch(() => undefined)

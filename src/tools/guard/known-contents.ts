@@ -61,9 +61,8 @@ export class KnownContents {
     }
     const read = await this.#threads.perform({ contents: { folder, paths } }, signal)
     if (read === 'late') return found
-    for (const { path, mark, sha256, bytes } of read) {
-      const { changedAt, modifiedAt } = readFingerprint(mark)
-      const content = { sha256, times: { changedAt, modifiedAt }, ...(bytes && { bytes: Buffer.from(bytes) }) }
+    for (const { path, mark, times, sha256, bytes } of read) {
+      const content = { sha256, times, ...(bytes && { bytes: Buffer.from(bytes) }) }
       found.set(path, content)
       this.#keep(keyOf(folder, path), { mark, content })
     }

@@ -5,6 +5,7 @@ import type { Part, Source } from '../../../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../../../domain/model.ts'
 import type { Step } from '../../../domain/run.ts'
 import { mainArgument } from '../../../domain/text/main-argument.ts'
+import type { Micros } from '../../../domain/tools/path-handle.ts'
 import type { AwaitedRuns, Effect, ToolOutcome } from '../../../domain/tools/tool.ts'
 import { isMemoryWriter } from '../../../domain/tools/tool-names.ts'
 import type { UnsafeCall } from '../../../domain/tools/touched.ts'
@@ -153,6 +154,12 @@ export class Journal {
   /** When a call ended; undefined if that is not recorded. */
   endOf(callId: string): Step['at'] | undefined {
     return this.#of('ended').find(({ payload }) => (payload as EndedStep).id === callId)?.at
+  }
+
+  /** When the file was made that a call wrote; undefined if that is not recorded. */
+  birthOf(callId: string): Micros | undefined {
+    const end = this.#payloads<EndedStep>('ended').find(({ id }) => id === callId)
+    return end?.seen?.find(({ bornAt }) => bornAt !== undefined)?.bornAt
   }
 
   /** Calls that may have changed something and cannot be undone. */

@@ -1,0 +1,54 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { Micros } from '../../domain/tools/path-handle.ts'
+import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import { readSteps } from '../../store/rows/steps.ts'
+import type { Reading } from '../../store/store.ts'
+import { Journal } from '../run/context/journal.ts'
+import { type GivenTexts, textsGivenBefore } from './given-texts.ts'
+
+/** Facts about the calls that left versions, from their journals, each read once per answer. */
+export class CallFacts {
+  readonly #rows: Reading
+  readonly #journals = new Map<string, Journal | undefined>()
+  /** By run and call. */
+  readonly #given = new Map<string, GivenTexts>()
+
+  constructor(rows: Reading) {
+    this.#rows = rows
+  }
+
+  /** Whether a recorded change was made: only a call that succeeded proves it. Undefined if that is no longer known. */
+  async isMade({ runId, callId, command }: FileVersion): Promise<boolean | undefined> {
+    if (command || runId === null) return true
+    return (await this.#journalOf(runId))?.isDone(callId ?? '')
+  }
+
+  /** Until when the call may have made its change: it is recorded before it is made. */
+  async endOf({ runId, callId, at }: FileVersion): Promise<Millis> {
+    if (runId === null) return at
+    const journal = await this.#journalOf(runId)
+    return journal?.endOf(callId ?? '') ?? Number.MAX_SAFE_INTEGER
+  }
+
+  /** When the file of a version was made; undefined if that is not recorded. */
+  async birthOf({ runId, callId, bornAt }: FileVersion): Promise<Micros | undefined> {
+    if (bornAt !== undefined || runId === null) return bornAt
+    return (await this.#journalOf(runId))?.birthOf(callId ?? '')
+  }
+
+  /** What the run of a tool's version was given before it. */
+  async givenBefore({ runId, callId }: FileVersion): Promise<GivenTexts> {
+    const key = `${runId} ${callId}`
+    const known = this.#given.get(key) ?? (await textsGivenBefore(this.#rows, runId ?? '', callId ?? ''))
+    this.#given.set(key, known)
+    return known
+  }
+
+  async #journalOf(runId: string): Promise<Journal | undefined> {
+    if (!this.#journals.has(runId)) {
+      const steps = await readSteps(this.#rows, runId)
+      this.#journals.set(runId, steps.length === 0 ? undefined : new Journal(runId, steps))
+    }
+    return this.#journals.get(runId)
+  }
+}
