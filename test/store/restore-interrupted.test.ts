@@ -9,7 +9,7 @@ import type { CrashPoint } from '../../src/domain/crash-points.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { bundled, start } from '../contract/program.ts'
-import { inTurn, today } from '../setup/long.ts'
+import { inTurn } from '../setup/long.ts'
 import { node } from '../setup/node.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
@@ -22,32 +22,24 @@ import type { Act } from './programs/act.ts'
 
 const program = '../store/programs/act'
 
-// The databases take turns from day to day: two days for each place.
-const turn = Math.floor(today / 2)
-
 type FilePlace = DatabaseLocation & { kind: 'sqlite' }
 
 describe.each(databases)('F37 a restore into %s that is killed', (database) => {
   const test = testOn(database)
-  // On one database before the swap while on the other after it.
   const points: CrashPoint[] = ['restore.before_swap', 'restore.after_swap']
-  const order = database === 'sqlite' ? points : points.toReversed()
-  test.each(inTurn(order, 1, turn))(
-    'at %s leaves the old database or the new one, and can be repeated',
-    async (point) => {
-      const { place, rows } = await filledPlace(database)
-      const empty = await emptyWorld(database)
-      const file = await backupOf(empty.store)
-      expect(await killedAt(point, { act: 'restore', place, file })).toBe('SIGKILL')
+  test.each(inTurn(points, 1))('at %s leaves the old database or the new one, and can be repeated', async (point) => {
+    const { place, rows } = await filledPlace(database)
+    const empty = await emptyWorld(database)
+    const file = await backupOf(empty.store)
+    expect(await killedAt(point, { act: 'restore', place, file })).toBe('SIGKILL')
 
-      const turns = point === 'restore.before_swap' ? rows['turns'] : []
-      expect((await rowsIn(place))['turns']).toEqual(turns)
-      await restoreBackup(place, file, { context })
-      expect((await rowsIn(place))['turns']).toEqual([])
-    },
-  )
+    const turns = point === 'restore.before_swap' ? rows['turns'] : []
+    expect((await rowsIn(place))['turns']).toEqual(turns)
+    await restoreBackup(place, file, { context })
+    expect((await rowsIn(place))['turns']).toEqual([])
+  })
 
-  test.each(inTurn(order, 1, turn))(
+  test.each(inTurn(points, 1))(
     'at %s still counts what was spent today, and so does the restore after it',
     async (point) => {
       const { store, place } = await filledWorld(database)
