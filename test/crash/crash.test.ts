@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { firstOf, inTurn } from '../setup/long.ts'
+import { firstOf, inTurn, today } from '../setup/long.ts'
 import { type Cycle, type CycleResult, type Mode, runCycle } from './cycle.ts'
 import { type Ground, layGround } from './fixture.ts'
 import { anyPlace } from './places.ts'
@@ -40,7 +40,11 @@ const scenarios: [rule: string, scenario: ScenarioName, places: number][] = [
 ]
 
 describe('a process that is killed', () => {
-  test.each(inTurn(scenarios, 2))('%s', (_, scenario, places) => dies({ scenario }, places), patience)
+  test.each(inTurn(scenarios, 2))(
+    '%s',
+    (_, scenario, places) => dies({ scenario }, places, scenarios.length / 2),
+    patience,
+  )
 
   test.each(
     inTurn<[what: string, scenario: ScenarioName, at: string]>(
@@ -84,7 +88,7 @@ describe('a process that is killed', () => {
 
   test(
     'F03: on PostgreSQL leaves its runs to whoever sees that its lease has passed',
-    () => dies({ scenario: 'join', database: postgres() }, 124),
+    () => dies({ scenario: 'join', database: postgres() }, 124, 1),
     patience,
   )
 })
@@ -98,14 +102,18 @@ describe('one of two processes that is killed', () => {
   ]
   test.each(inTurn(pairs, 1))(
     'F03: leaves its share of ten children to the other (the %s, on %s)',
-    (mode, name) => dies({ scenario: 'join', database: name === 'sqlite' ? sqlite : postgres(), mode }, 36),
+    (mode, name) =>
+      dies({ scenario: 'join', database: name === 'sqlite' ? sqlite : postgres(), mode }, 36, pairs.length),
     patience,
   )
 })
 
-/** Dies at the place whose turn it is, or sooner where fewer are passed, which must be forgiven. */
-async function dies(cycle: Partial<Cycle>, places: number): Promise<void> {
-  let place = firstOf(places)
+/**
+ * Dies at the place whose turn it is, or sooner where fewer are passed, which must be forgiven. The place changes each time that
+ * the cycle has its turn, once in so many days: one that changed every day would come to few of the places.
+ */
+async function dies(cycle: Partial<Cycle>, places: number, days: number): Promise<void> {
+  let place = firstOf(places, Math.floor(today / days))
   let result = await play({ ...cycle, at: [`${anyPlace}#${place}`] })
   while (result.killed === 0 && result.problems.length === 0 && place > 1) {
     place = Math.floor(place / 2)
