@@ -1,6 +1,6 @@
 import { appendFileSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { newHeddle, type Started, type TestHeddle } from '../cli/heddle.ts'
 import { heddleWithModel } from '../cli/heddle-with-model.ts'
 import { inTurn } from '../setup/long.ts'
@@ -102,16 +102,22 @@ const kills = [
   ['when its answer is to be delivered', 'send.before_commit#1'],
 ] as const
 
-describe.each(inTurn(databases, 1))('a job on %s that starts three agents', (database) => {
-  test.each(inTurn(kills, 1))('delivers their joint answer once per fire, across a kill -9 %s', async (_, crashAt) => {
+test.each(
+  inTurn(
+    kills.flatMap(([when, crashAt]) => databases.map((database) => [database, when, crashAt] as const)),
+    1,
+  ),
+)(
+  'a job on %s that starts three agents delivers their joint answer once per fire, across a kill -9 %s',
+  async (database, _, crashAt) => {
     useDatabase(database)
     await addJob('@general')
     expect((await up(heddle(), crashAt).ended).signal).toBe('SIGKILL')
     await up(heddle()).says('running')
     await stopAfter(2)
     await expectOncePerFire('sessions_spawn')
-  })
-})
+  },
+)
 
 test('a job that starts three agents delivers once per fire with two daemons on one PostgreSQL, one of which is killed', async () => {
   useDatabase('postgres')

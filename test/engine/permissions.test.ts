@@ -6,6 +6,7 @@ import { fork } from '../../src/engine/turns/fork.ts'
 import { setPersona } from '../../src/engine/turns/sessions.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { insertUser } from '../../src/store/rows/access/users.ts'
+import { childrenOf } from '../../src/store/rows/child-runs.ts'
 import { findRun } from '../../src/store/rows/runs.ts'
 import { findThread } from '../../src/store/rows/threads.ts'
 import { databases } from '../setup/places.ts'
@@ -25,11 +26,15 @@ describe.each(databases)('permissions on %s', (database) => {
 
   /** What calls of the tool `run` were limited to. */
   let calls: Pick<Call, 'sandbox' | 'credentials'>[]
+  /** The runs that made them. */
+  let callers: string[]
   function runTool(): Tool {
     calls = []
+    callers = []
     return {
       ...testTool('run', 'pure', () => 'done'),
-      async run(_, { sandbox, credentials }) {
+      async run(_, { sandbox, credentials, runId }) {
+        callers.push(runId)
         calls.push({ ...(sandbox && { sandbox }), ...(credentials && { credentials }) })
         return { status: 'ok', output: 'done' }
       },
@@ -46,11 +51,11 @@ describe.each(databases)('permissions on %s', (database) => {
   const toolsOf = async (runId: string | null) =>
     (await under.engine.store.read((rows) => findRun(rows, runId ?? '')))?.effectiveTools
 
-  test('that come with an input narrow its run and everything below it, and are noted with its turn', async () => {
-    await open((request) => {
-      const asked = request.messages.findLast(({ role }) => role === 'user')?.content ?? ''
-      if (request.messages.at(-1)?.role === 'tool' || asked.startsWith('[')) return { text: 'fine' }
-      return asked === 'go' ? { calls: [{ name: 'spawn', input: 'child' }] } : { calls: [{ name: 'run' }] }
+  test('that come with an input narrow its run, everything below it and the run that hears of it, and are noted with both turns', async () => {
+    await open(({ messages }) => {
+      const last = messages.at(-1)
+      if (last?.role === 'tool') return { text: 'fine' }
+      return { calls: [last?.content === 'go' ? { name: 'spawn', input: 'child' } : { name: 'run' }] }
     })
     const given: Permissions = {
       tools: { deny: ['push'] },
@@ -58,20 +63,15 @@ describe.each(databases)('permissions on %s', (database) => {
       credentials: ['A'],
     }
     const { runId } = await under.say('go', { permissions: [given] })
-    const child = await under.until(async (rows) => {
-      const thread = await rows.first(
-        rows.build
-          .selectFrom('runs')
-          .selectAll()
-          .where('parent_run_id', '=', runId ?? ''),
-      )
-      return thread?.state === 'completed' && thread.id
-    })
-    expect(await toolsOf(runId)).toEqual(['run', 'look', 'spawn'])
-    expect(await toolsOf(child)).toEqual(['run', 'look', 'spawn'])
-    expect(calls).toEqual([{ sandbox: { network: false, timeoutSeconds: 5 }, credentials: ['A'] }])
-    const [turn] = await under.turns(1)
-    expect(turn?.turn.settings).toEqual({ permissions: [given] })
+    // The second turn answers the child's end, and calls the tool, too: only after it is nothing under way.
+    const turns = (await under.turns(2)).map(({ turn }) => turn)
+    const [child] = await under.engine.store.read((rows) => childrenOf(rows, runId ?? ''))
+    const [, hearer] = turns.map((turn) => turn.runId)
+    const tools = await Promise.all([runId, child?.id, hearer].map((id) => toolsOf(id ?? null)))
+    expect(tools).toEqual(tools.map(() => ['run', 'look', 'spawn']))
+    const limits = { sandbox: { network: false, timeoutSeconds: 5 }, credentials: ['A'] }
+    expect({ callers, calls }).toEqual({ callers: [child?.id, hearer], calls: [limits, limits] })
+    expect(turns.map(({ settings }) => settings)).toEqual(turns.map(() => ({ permissions: [given] })))
   })
 
   test('of an input add nothing to those of its persona, and hold for it only', async () => {

@@ -8,7 +8,7 @@ import type { Route } from '../../src/gateway/routes/route.ts'
 import { allRoutes } from '../../src/gateway/routes/table.ts'
 import type { ScriptedReply } from '../../src/models/scripted.ts'
 import { openTestApp, scriptedModel, seededRandom, type TestApp } from '../../src/testing.ts'
-import { inTurn, today } from '../setup/long.ts'
+import { inTurn } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { untilSo } from '../setup/until.ts'
@@ -24,7 +24,7 @@ const seed = Number(process.env['SEED'] ?? 1)
 
 /** The values whose turn it is; all of them in `npm run hostile`. */
 const some = <T>(values: readonly T[]): T[] =>
-  rounds === 0 ? inTurn(values, Math.ceil(values.length / 24), Math.floor(today / 2)) : [...values]
+  rounds === 0 ? inTurn(values, Math.ceil(values.length / 24)) : [...values]
 
 let gateway: TestGateway | undefined
 afterEach(async () => {

@@ -6,7 +6,7 @@ import type { DatabaseLocation } from '../../src/store/open.ts'
 import { dumpSchema } from '../../src/store/schema-dump.ts'
 import { bundled, start } from '../contract/program.ts'
 import { expectSound } from '../contract/whole.ts'
-import { firstOf, inTurn, isLong, today } from '../setup/long.ts'
+import { firstOf, inTurn, isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { type AllRows, rowsIn } from './all-rows.ts'
@@ -60,17 +60,12 @@ test('F36 SQLite: a first start that is killed at any fsync leaves nothing that 
 describe.each(databases)('F36 %s', (database) => {
   const test = testOn(database)
   const points = ['migrate.before_commit', 'migrate.after_commit'].flatMap((point) => [`${point}#1`, `${point}#2`])
-  // One database has its turn before the commits while the other has it after them.
-  const order = database === 'sqlite' ? points : [...points.slice(2), ...points.slice(0, 2)]
-  test.each(inTurn(order, 1, Math.floor(today / 2)))(
-    'an upgrade that is killed at %s is ended by the next start',
-    async (point) => {
-      const { place, rows } = await filledPlace(database)
-      const act: Act = { act: 'upgrade', place, backups: newFolder() }
-      expect(await start(await bundled(program), act, { env: { HEDDLE_CRASH_AT: point } }).end).toBe('SIGKILL')
-      await expectUpgraded(place, rows, await newestSchema(database))
-    },
-  )
+  test.each(inTurn(points, 1))('an upgrade that is killed at %s is ended by the next start', async (point) => {
+    const { place, rows } = await filledPlace(database)
+    const act: Act = { act: 'upgrade', place, backups: newFolder() }
+    expect(await start(await bundled(program), act, { env: { HEDDLE_CRASH_AT: point } }).end).toBe('SIGKILL')
+    await expectUpgraded(place, rows, await newestSchema(database))
+  })
 
   test('processes that start at once on an old schema: one makes the copy and upgrades, all of them work', async () => {
     const { place, rows } = await filledPlace(database)
