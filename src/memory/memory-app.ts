@@ -22,7 +22,7 @@ const own: Label = { integrity: 'trusted', sources: [] }
 export function memoryApp(context: MemoryAppContext, maxMemories: number): MemoryApp {
   const { store, clock, semanticIndex, markSecrets = (value) => value } = context
   return {
-    narratives: (query) => store.read((rows) => viewNarratives(rows, query)),
+    narratives: async (query) => markSecrets(await store.read((rows) => viewNarratives(rows, query))),
     memories: ({ limit, all = false }) =>
       store.read(async (rows) => {
         const line = (memory: Memory) => memoryLine(memory, clock.now())

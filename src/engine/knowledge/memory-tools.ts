@@ -153,7 +153,7 @@ function memoryUpdate(
 }
 
 function memoryTrust(
-  { store, clock }: Runtime,
+  { store, clock, markSecrets = (value) => value }: Runtime,
   { maxMemories }: MemorySettings,
 ): Tool<z.output<ReturnType<typeof idInput>>> {
   return defineTool(idInput, {
@@ -172,7 +172,7 @@ function memoryTrust(
           { name: 'makes', value: `memory:${id} trusted: agents are reminded of it unasked` },
           { name: 'from', value: sources || 'an untrusted source' },
         ],
-        change: escapeInvisible(content),
+        change: escapeInvisible(markSecrets(content)),
         frozen: { content, label },
       }
     },
