@@ -23,6 +23,8 @@ export interface Memory {
   resultId: number | null
   narrativeId: number | null
   createdAt: Millis
+  /** Last time it was said. */
+  saidAt: Millis
   /** Last time it was of use. */
   recalledAt: Millis
   /** The newer memory that replaces it. */
@@ -58,9 +60,9 @@ export function memoryWeight({ score, recalledAt }: Pick<Memory, 'score' | 'reca
   return standing * recency
 }
 
-/** The day on which a memory was saved, in UTC. */
-export function savedDay({ createdAt }: Pick<Memory, 'createdAt'>): string {
-  return new Date(createdAt).toISOString().slice(0, 10)
+/** The day on which a memory was saved or last said again, in UTC. */
+export function savedDay({ saidAt }: Pick<Memory, 'saidAt'>): string {
+  return new Date(saidAt).toISOString().slice(0, 10)
 }
 
 const maxCited = 100

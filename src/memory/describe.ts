@@ -11,7 +11,7 @@ import { memoriesLike, similarTo } from './similar.ts'
 
 /** Memory for a list; without the rank of a search it has its own weight as rank. */
 export function memoryLine(memory: Memory, now: Millis, rank = memoryWeight(memory, now)): MemoryLine {
-  const { id, content, tags, keywords, score, source, label, taskId, resultId, narrativeId, createdAt } = memory
+  const { id, content, tags, keywords, score, source, label, taskId, resultId, narrativeId, createdAt, saidAt } = memory
   return {
     id,
     content,
@@ -25,6 +25,7 @@ export function memoryLine(memory: Memory, now: Millis, rank = memoryWeight(memo
     ...(narrativeId !== null && { narrativeId }),
     rank: Number(rank.toFixed(3)),
     createdAt: new Date(createdAt).toISOString(),
+    ...(saidAt !== createdAt && { saidAt: new Date(saidAt).toISOString() }),
   }
 }
 

@@ -72,6 +72,25 @@ describe.each(databases)('reminders on %s', (database) => {
     ])
   })
 
+  test('what is said again counts as said now: it stands before what was said in between, in other words as well', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await keep('The staging port is 8443')
+    await keep('The staging port is 9443', march + 10 * day)
+    expect(await keep('the staging port is 8443.', march + 20 * day)).toMatchObject({
+      id: 1,
+      isMerged: true,
+      near: [{ id: 2 }],
+    })
+    expect(await linesFor('which port does staging have?')).toEqual([
+      '[id:1] The staging port is 8443 (saved 2026-03-21)',
+      '[id:2] The staging port is 9443 (saved 2026-03-11)',
+    ])
+    await keep('Bob is responsible for invoices')
+    await keep('Invoices are now handled by Carla', march + 10 * day)
+    await keep('Bob is responsible for invoices', march + 20 * day)
+    expect((await linesFor('who is responsible for invoices?'))[0]).toContain('Bob')
+  })
+
   test('what fits much worse than the best is left out, and small talk reminds of nothing', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     await keep('The login cookie expires after 14 days')

@@ -18,6 +18,8 @@ export interface MemoryLine {
   /** Rank by score and age, and in a search also by relevance. */
   rank: number
   createdAt: string
+  /** When it was last said again, if it was. */
+  saidAt?: string
   /** Excluded from every search. */
   archived?: true
 }

@@ -69,6 +69,7 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
     ['trust', label.integrity === 'untrusted' ? `untrusted: ${printable(label.sources.join(', '))}` : null],
     ['from', originOf(memory)],
     ['at', memory.createdAt],
+    ['again', memory.saidAt ?? null],
     ['used', memory.recalledAt === memory.createdAt ? null : memory.recalledAt],
     ['shown to', joinFirst(memory.runs.map((id) => `run:${shortId(id)}`))],
     ['told in', joinFirst(memory.narratives.map((id) => `narrative:${id}`))],

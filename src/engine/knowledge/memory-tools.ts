@@ -227,8 +227,10 @@ function renderKept({ id, content, isMerged, superseded, near }: StoredMemory) {
     ...(first && {
       near: near.map(mention),
       note:
-        `saved as [id:${id}]; the similar ones under near are unchanged. To replace one that is no longer true: memory_store ` +
-        `with the same content and replaces: ${first.id}`,
+        (isMerged
+          ? 'already saved; its score went up. The similar ones under near were saved since and are unchanged. '
+          : `saved as [id:${id}]; the similar ones under near are unchanged. `) +
+        `To replace one that is no longer true: memory_store with the same content and replaces: ${first.id}`,
     }),
   }
 }

@@ -137,7 +137,9 @@ function answerOf(
     `${what}    heddle memory show ${memory.id}`,
     contentLine(here.screen, memory),
     ...superseded.map((older) => memoryMention(here.screen, 'replaces', older)),
-    ...near.map((other) => datedMention(here.screen, 'similar:', { ...other, day: other.createdAt.slice(0, 10) })),
+    ...near.map((other) =>
+      datedMention(here.screen, 'similar:', { ...other, day: (other.saidAt ?? other.createdAt).slice(0, 10) }),
+    ),
     ...(first
       ? [
           `  ${near.length === 1 ? 'both' : 'all'} are kept. Is one outdated?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`,
