@@ -102,6 +102,23 @@ describe.each(databases)('reminders on %s', (database) => {
     ])
   })
 
+  test('words that many memories have find together what a rare word beside the point would hide', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await office.engine.store.write('submit', async (tx) => {
+      const keepAll = async (count: number, text: (at: number) => string) => {
+        for (let at = 0; at < count; at++)
+          await remember(tx, { content: text(at), source: 'user', label: trusted }, march, 1000)
+      }
+      await keepAll(110, (at) => `Milestone ${at} of project Walnut was reviewed`)
+      await keepAll(1, () => 'The deadline of project Walnut is the third of May')
+      await keepAll(110, (at) => `Ticket ${at} has a deadline in autumn`)
+      await keepAll(1, () => 'Otto drinks tea at four')
+    })
+    const deadline = expect.stringContaining('The deadline of project Walnut is the third of May')
+    expect(await linesFor('when is the deadline of project Walnut?')).toContainEqual(deadline)
+    expect(await linesFor('asked over tea: when is the deadline of project Walnut?')).toContainEqual(deadline)
+  })
+
   test('rows of memory_query have the day on which they were saved', async () => {
     office = await newOffice(database, {
       coordinator: (said, last) =>
