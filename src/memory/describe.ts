@@ -78,13 +78,15 @@ export async function remindedOf(rows: Reading, runId: string): Promise<Recalled
   )
 }
 
-/** Other active memories that may say the same. */
+/** Other active memories that may say the same, after those given. */
 export async function similarMemories(
   rows: Reading,
   { content }: Memory,
   besides: readonly number[],
+  known: readonly Memory[] = [],
 ): Promise<SimilarMemory[]> {
-  const others = (await memoriesLike(rows, content)).filter(({ id }) => !besides.includes(id))
+  const all = new Map([...known, ...(await memoriesLike(rows, content))].map((each) => [each.id, each]))
+  const others = [...all.values()].filter(({ id }) => !besides.includes(id))
   return similarTo(content, others).map((each) => ({ id: each.id, content: each.content, day: savedDay(each) }))
 }
 

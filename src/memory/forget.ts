@@ -2,7 +2,7 @@ import type { ForgetResult } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { Memory } from '../domain/memory.ts'
-import { findMemory, lockMemories, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
+import { findMemory, lockMemories, memoriesWithWords, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
 import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
 import type { Reading, Tx } from '../store/store.ts'
@@ -17,7 +17,8 @@ export async function forget(tx: Tx, id: number, now: Millis, { older = false } 
   const memory = await getKnownMemory(tx, id)
   const replaced = await replacedMemoriesOf(tx, id)
   const forgotten = [id, ...(older ? replaced : [])]
-  const near = await similarMemories(tx, memory, forgotten)
+  // The same words may also be archived, or replaced by others.
+  const near = await similarMemories(tx, memory, forgotten, await memoriesWithWords(tx, memory.content))
   const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
   for (const each of forgotten) await wipeMemory(tx, each, now)
   return {

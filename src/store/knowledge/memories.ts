@@ -103,6 +103,17 @@ export async function supersededBy(rows: Reading, id: number): Promise<Memory[]>
   return [...active, ...archived].map(memoryFrom).sort((a, b) => a.id - b.id)
 }
 
+/** Memories with these words, in upper or lower case, also archived and replaced ones; forgotten ones have none. */
+export async function memoriesWithWords(rows: Reading, content: string): Promise<Memory[]> {
+  const found: Memory[] = []
+  for (const table of ['memories', 'memories_archive'] as const) {
+    // Both have the same columns.
+    const query = rows.build.selectFrom(table as 'memories').selectAll()
+    found.push(...(await rows.all(query.where(sql<boolean>`lower(content) = lower(${content})`))).map(memoryFrom))
+  }
+  return found
+}
+
 /** Marks a memory as replaced: it stays readable, but no search finds it. */
 export async function supersede(tx: Tx, id: number, by: number): Promise<void> {
   await tx.run(tx.build.updateTable('memories').set({ superseded_by: by }).where('id', '=', id))
