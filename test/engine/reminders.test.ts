@@ -48,6 +48,19 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor(`${paste}\n${request}\n\nHave a nice weekend, Alex`)).toEqual([reminder])
   })
 
+  test('what is fenced or quoted is pasted, wherever it stands, and the rest is what the user says', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await keep('The staging server listens on port 8443')
+    await keep('Invoices are sent on the fifth of each month')
+    const reminder = '[id:1] The staging server listens on port 8443 (saved 2026-03-01)'
+    const log = Array.from({ length: 90 }, (_, at) => `${at}: invoices are sent each month, batch ${at}`)
+    const request = 'I need the port of the staging server'
+    const closing = 'Thanks!\n\nBest regards\nAlex Example, Example Ltd.\nMain Street 4, Springfield'
+    expect(await linesFor(`\`\`\`\n${log.join('\n')}\n\`\`\`\n${request}\n\n${closing}`)).toEqual([reminder])
+    expect(await linesFor(`${log.map((line) => `> ${line}`).join('\n')}\n${request}\n\n${closing}`)).toEqual([reminder])
+    expect(await linesFor(`~~~ log\n${log.join('\n')}\n~~~`)).toEqual([expect.stringContaining('Invoices')])
+  })
+
   test('a reminder has its day, and of a long memory the part that matched', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     const other = 'The minutes of the meeting go on about something else. '.repeat(40)
