@@ -47,6 +47,9 @@ export interface MemoryDraft {
   replaces?: number
 }
 
+/** The tool by which an agent proposes to trust a memory; its only input is the id. */
+export const trustTool = 'memory_trust'
+
 /** Highest score of an untrusted memory: that of a new one. */
 export const maxUntrustedScore = 1
 

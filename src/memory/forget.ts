@@ -1,10 +1,11 @@
 import type { ForgetResult } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
-import type { Memory } from '../domain/memory.ts'
+import { type Memory, trustTool } from '../domain/memory.ts'
 import { findMemory, lockMemories, memoriesWithWords, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
 import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
+import { wipeChanges } from '../store/rows/approvals.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { similarMemories } from './describe.ts'
 
@@ -20,7 +21,11 @@ export async function forget(tx: Tx, id: number, now: Millis, { older = false } 
   // The same words may also be archived, or replaced by others.
   const near = await similarMemories(tx, memory, forgotten, await memoriesWithWords(tx, memory.content))
   const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
-  for (const each of forgotten) await wipeMemory(tx, each, now)
+  for (const each of forgotten) {
+    await wipeMemory(tx, each, now)
+    // The question whether it is to be trusted has its words.
+    await wipeChanges(tx, trustTool, { id: each })
+  }
   return {
     id,
     narratives: sortedUnique(narratives),

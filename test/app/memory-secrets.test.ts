@@ -150,6 +150,23 @@ test('a long value is marked in the middle of a word, too', async () => {
   expect(memory.content).toBe('The link is https://x.example/a[secret:vault]b')
 })
 
+test('the question whether a memory is to be trusted loses its words once it is forgotten', async () => {
+  await open()
+  const file = '## memory\n\nWalnut ships from Oslo\n\n<!-- memory {} -->\n'
+  await heddle.importMemories(file, { name: 'memories.md', trust: false })
+  const { itemId } = await heddle.submit(folder, { session: 'main', content: 'call memory_trust {"id":1}' })
+  await heddle.answer(folder, itemId, never)
+  const told = async () =>
+    JSON.stringify([
+      await heddle.approvals(),
+      await heddle.show(folder, 'approval:1'),
+      await heddle.why(folder, 'approval:1', {}),
+    ])
+  expect(await told()).toContain('Oslo')
+  await heddle.forgetMemory(1)
+  expect(await told()).not.toContain('Oslo')
+})
+
 test('what was kept as a memory is in no event, and so in none that stays when it is forgotten', async () => {
   await open()
   await ask('call memory_store {"content":"Walnut ships from Oslo"}')

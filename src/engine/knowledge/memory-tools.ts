@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FileSearch } from '../../api/views/memory.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
-import { type Memory, savedDay } from '../../domain/memory.ts'
+import { type Memory, savedDay, trustTool } from '../../domain/memory.ts'
 import { escapeInvisible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
 import { recall } from '../../memory/recall.ts'
@@ -157,7 +157,7 @@ function memoryTrust(
   { maxMemories }: MemorySettings,
 ): Tool<z.output<ReturnType<typeof idInput>>> {
   return defineTool(idInput, {
-    name: 'memory_trust',
+    name: trustTool,
     description: 'Makes an untrusted memory trusted. The user is always asked, and sees its text and its sources.',
     effect: 'transactional',
     action: 'memory.write',
