@@ -231,6 +231,37 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
     },
   )
 
+  test('ones that may repeat it hide no other one from narrative_search', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    const told = { folder: office.folder, topic: null, sessionId: null, runId: null, turnId: null, label: trusted }
+    await office.engine.store.write('submit', async (tx) => {
+      await insertNarrative(tx, {
+        ...told,
+        summary: 'The vault is painted.',
+        memoryIds: [],
+        previousId: null,
+        createdAt: 1,
+      })
+      for (let at = 2; at < 9; at++)
+        await insertNarrative(tx, {
+          ...told,
+          summary: 'The vault code is 993311.',
+          memoryIds: [1],
+          previousId: null,
+          createdAt: at,
+        })
+    })
+    await forgetting(1)
+    const found = async (input: object) => {
+      await make(`s${JSON.stringify(input).length}`, { name: 'narrative_search', input })
+      return JSON.parse(office.requestsOf('coordinator').at(-1)?.messages.at(-1)?.content ?? '').narratives
+    }
+    expect((await found({ query: 'vault code 993311' }))[0]).toMatchObject({ id: 1, summary: 'The vault is painted.' })
+    expect(await found({})).toMatchObject([{ id: 1 }])
+    expect(await found({ id: 3 })).toMatchObject([{ id: 3, summary: expect.stringContaining('no longer shown') }])
+  })
+
   test('one that rests on something else is told as before', async () => {
     await open()
     await keep('The vault code is 993311')
