@@ -13,7 +13,12 @@ import { similarMemories } from './describe.ts'
  * Forgets a memory, also a replaced one, and reports what was based on it and what still says something similar. The
  * memories that it replaced stay readable unless `older` is set.
  */
-export async function forget(tx: Tx, id: number, now: Millis, { older = false } = {}): Promise<ForgetResult> {
+export async function forget(
+  tx: Tx,
+  id: number,
+  now: Millis,
+  { older = false } = {},
+): Promise<Omit<ForgetResult, 'notes'>> {
   await lockMemories(tx)
   const memory = await getKnownMemory(tx, id)
   const replaced = await replacedMemoriesOf(tx, id)

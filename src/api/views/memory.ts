@@ -125,6 +125,8 @@ export interface ForgetResult {
   runs: string[]
   /** Memories that may say the same and are still there, nearest first. */
   near: SimilarMemory[]
+  /** Notes of the home that may say the same; only their files can be changed. */
+  notes: Pick<PassageMatch, 'path' | 'line' | 'text'>[]
 }
 
 export interface MemoryImport {

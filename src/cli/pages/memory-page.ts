@@ -115,6 +115,11 @@ export function memoryMention(screen: Screen, what: string, { id, content }: Pic
   return truncateToWidth(`  ${what} memory:${id}  ${printableLine(content)}`, screen.columns)
 }
 
+/** Line about a note that may say what was forgotten. */
+export function noteMention(screen: Screen, place: string, text: string): string {
+  return truncateToWidth(`  a note may say the same, change it there: ${place}  ${printableLine(text)}`, screen.columns)
+}
+
 /** A mention with its date, and whether it is untrusted. */
 export function datedMention(
   screen: Screen,

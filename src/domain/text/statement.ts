@@ -1,6 +1,7 @@
 import { type Term, termSimilarity, termsIn, withoutFillers } from './words.ts'
 
 const alikeFrom = 0.5
+const containsFrom = 0.8
 
 /**
  * Whether two texts are the same statement: equal except for case, spaces and punctuation without meaning. Words
@@ -23,6 +24,14 @@ export function looksAlike(a: string, b: string): boolean {
   if (shape.some(({ forms }) => /\p{L}/u.test(forms[0])) && isSameSequence(shape, withoutNumbers(ofB))) return true
   const key = keyOf(a)
   return key.length > 0 && isSameSequence(key, keyOf(b))
+}
+
+/** Whether a longer text may say the same as a statement: it has nearly all of its words. */
+export function mayContain(text: string, statement: string): boolean {
+  const about = withoutFillers(termsIn(statement))
+  const spellings = new Set(termsIn(text).flatMap(({ forms }) => forms))
+  const has = about.filter(({ forms }) => forms.some((form) => spellings.has(form)))
+  return about.length > 1 && has.length >= containsFrom * about.length
 }
 
 /** Normal form that all spellings of a statement share. */
