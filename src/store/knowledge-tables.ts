@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { Integrity } from '../domain/label.ts'
 import type { MemorySource } from '../domain/memory.ts'
 
-export interface MemoryColumns {
+interface MemoryColumns {
   content: string
   tags_json: string
   keywords_json: string
