@@ -133,7 +133,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const defaults = defaultsOf(settings)
   const audience = new EventAudience(store)
   const shared = {
-    ...memoryApp(runtime, config.memory.most),
+    ...memoryApp({ ...runtime, files: files && fileSearch(runtime, files) }, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
     ...modelApp(settings),
     ...homeApp(settings, clock),

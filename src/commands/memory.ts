@@ -44,13 +44,17 @@ export const memoryCommands = [
     action: 'memory.write',
     parse: (words) => words.number('memory'),
     async run({ app }, id) {
-      const { near, narratives } = await app.forgetMemory(id)
+      const { near, narratives, notes } = await app.forgetMemory(id)
       const told = narratives.length > 0 ? `; hidden from now on: narrative:${narratives.join(', narrative:')}` : ''
       const [twin] = near
       const still = twin
         ? `\nsimilar, still there: ${near.map((each) => `memory:${each.id} ${each.content}`).join('; ')}`
         : ''
-      return textOutcome(`memory:${id} is forgotten${told}${still}`, twin && { next: `/memory forget ${twin.id}` })
+      const noted = notes.map(({ path, line, text }) => `\na note may say the same: ${path}:${line} ${text}`).join('')
+      return textOutcome(
+        `memory:${id} is forgotten${told}${still}${noted}`,
+        twin && { next: `/memory forget ${twin.id}` },
+      )
     },
   }),
 ]

@@ -23,6 +23,8 @@ export interface Memory {
   resultId: number | null
   narrativeId: number | null
   createdAt: Millis
+  /** Last time it was said. */
+  saidAt: Millis
   /** Last time it was of use. */
   recalledAt: Millis
   /** The newer memory that replaces it. */
@@ -45,6 +47,9 @@ export interface MemoryDraft {
   replaces?: number
 }
 
+/** The tool by which an agent proposes to trust a memory; its only input is the id. */
+export const trustTool = 'memory_trust'
+
 /** Highest score of an untrusted memory: that of a new one. */
 export const maxUntrustedScore = 1
 
@@ -58,9 +63,9 @@ export function memoryWeight({ score, recalledAt }: Pick<Memory, 'score' | 'reca
   return standing * recency
 }
 
-/** The day on which a memory was saved, in UTC. */
-export function savedDay({ createdAt }: Pick<Memory, 'createdAt'>): string {
-  return new Date(createdAt).toISOString().slice(0, 10)
+/** The day on which a memory was saved or last said again, in UTC. */
+export function savedDay({ saidAt }: Pick<Memory, 'saidAt'>): string {
+  return new Date(saidAt).toISOString().slice(0, 10)
 }
 
 const maxCited = 100

@@ -1,5 +1,6 @@
 import type { Millis } from './clock.ts'
 import { stopWords } from './text/stop-words.ts'
+import { timeWords } from './text/time-words.ts'
 import { scriptRunsIn, wordsIn } from './text/words.ts'
 
 /** A session that a message may belong to, with its recent text. */
@@ -145,7 +146,7 @@ function fitOf(
   const inLabel = shared.filter(({ isInLabel }) => isInLabel)
   const labelWords = countDistinct(inLabel)
   const isNamed = inLabel.some(({ token }) => inLabel.some((other) => other.token === token + 1))
-  const telling = shared.filter(({ word }) => !isSmallNumber(word))
+  const telling = shared.filter(({ word }) => !isInAnyTopic(word)).map(withTimesAsOne)
   const signs = countDistinct(telling)
   const outsideLabel = signs - countDistinct(telling.filter(({ isInLabel }) => isInLabel))
   const independent = isNamed ? signs : labelWords > 0 ? outsideLabel + 1 : mostInOneTurn(telling)
@@ -158,7 +159,8 @@ function fitOf(
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
     signs,
     isChance:
-      independent < 2 && (countDistinct(messageWords) > countDistinct(shared) || shared[0]?.isAnswerOnly === true),
+      (independent < 2 || telling.every(({ token }) => token === timeToken)) &&
+      (countDistinct(messageWords) > countDistinct(shared) || shared[0]?.isAnswerOnly === true),
     labelWords,
     isNamed,
   }
@@ -182,9 +184,16 @@ function rarity(having: number, sessions: number): number {
   return of(Math.max(1, having)) / of(1)
 }
 
-/** In any text by chance. */
-function isSmallNumber(word: string): boolean {
-  return /^\d{1,3}$/.test(word)
+/** In any text by chance: a small number, or a single kanji, which is mostly the stem of a verb. */
+function isInAnyTopic(word: string): boolean {
+  return /^(?:\d{1,3}|\p{Script=Han})$/u.test(word)
+}
+
+/** Stands for all days, months and hours of a message: together they are one sign, and none by themselves. */
+const timeToken = -1
+
+function withTimesAsOne<T extends { word: string; token: number }>(shared: T): T {
+  return timeWords.has(shared.word) ? { ...shared, token: timeToken } : shared
 }
 
 /** Max number of these words that came up in one turn: those of different turns meet in a message by chance. */
@@ -227,11 +236,11 @@ function countDistinct(words: readonly { token: number }[]): number {
   return new Set(words.map(({ token }) => token)).size
 }
 
-/** Topic words of a text with their stems. */
+/** Topic words of a text with their stems; what is written in hiragana is mostly grammar. */
 function topicWords(text: string): { word: string; stem: string; token: number }[] {
   const runs = [...scriptRunsIn(text.slice(0, maxText))].map(({ run }) => run)
   return runs.flatMap((run, token) =>
-    wordsIn(run)
+    (/^[\p{Script=Hiragana}ー]+$/u.test(run) ? [] : wordsIn(run))
       .filter((word) => !stopWords.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))
       .map((word) => ({ word, stem: stemOf(word), token })),
   )

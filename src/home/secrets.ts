@@ -85,18 +85,20 @@ export function secretReader(folder: string): (name: string) => string | undefin
 /** Shorter values are in many texts that have nothing to do with the secret; those below `minInside` are in longer words. */
 const minMarked = 4
 const minInside = 12
+/** Min characters of a part of a value that a text begins or ends with: where a long text was cut, it is marked, too. */
+const minCut = 8
 
 /**
  * Marks the values of stored secrets in plain data, as `[secret:NAME]`: what leaves the home has the name and never the
  * value. Notices at once when secrets change.
  */
 export function secretMarker(folder: string): <T>(value: T) => T {
-  let read: { at: number; marks: [value: RegExp, mark: string][] } = { at: -1, marks: [] }
+  let read: { at: number; marks: Mark[] } = { at: -1, marks: [] }
   return (value) => {
     const at = secretsChangedAt(folder)
     if (at !== read.at) read = { at, marks: at === 0 ? [] : marksOf(folder) }
     if (read.marks.length === 0) return value
-    return changeTexts(value, (text) => read.marks.reduce((shown, [found, mark]) => shown.replace(found, mark), text))
+    return changeTexts(value, (text) => read.marks.reduce(marked, text))
   }
 }
 
@@ -105,7 +107,22 @@ function secretsChangedAt(folder: string): number {
   return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-function marksOf(folder: string): [RegExp, string][] {
+interface Mark {
+  value: string
+  pattern: RegExp
+  name: string
+}
+
+function marked(text: string, { value, pattern, name }: Mark): string {
+  let shown = text.replace(pattern, name)
+  if (value.length < minInside) return shown
+  const last = shown.lastIndexOf(value.slice(0, minCut))
+  if (last >= 0 && value.startsWith(shown.slice(last).replace(/…$/u, ''))) shown = shown.slice(0, last) + name
+  const first = shown.indexOf(value.slice(-minCut))
+  return first >= 0 && value.endsWith(shown.slice(0, first + minCut)) ? name + shown.slice(first + minCut) : shown
+}
+
+function marksOf(folder: string): Mark[] {
   const find = secretReader(folder)
   const secrets = readdirSync(folder)
     .filter((name) => secretName.test(name))
@@ -114,7 +131,7 @@ function marksOf(folder: string): [RegExp, string][] {
   // Longest first: one secret may be a part of another.
   return secrets
     .sort((a, b) => b.value.length - a.value.length)
-    .map(({ name, value }) => [valuePattern(value), `[secret:${name}]`])
+    .map(({ name, value }) => ({ value, pattern: valuePattern(value), name: `[secret:${name}]` }))
 }
 
 function valuePattern(value: string): RegExp {

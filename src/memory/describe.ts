@@ -11,7 +11,7 @@ import { memoriesLike, similarTo } from './similar.ts'
 
 /** Memory for a list; without the rank of a search it has its own weight as rank. */
 export function memoryLine(memory: Memory, now: Millis, rank = memoryWeight(memory, now)): MemoryLine {
-  const { id, content, tags, keywords, score, source, label, taskId, resultId, narrativeId, createdAt } = memory
+  const { id, content, tags, keywords, score, source, label, taskId, resultId, narrativeId, createdAt, saidAt } = memory
   return {
     id,
     content,
@@ -25,6 +25,7 @@ export function memoryLine(memory: Memory, now: Millis, rank = memoryWeight(memo
     ...(narrativeId !== null && { narrativeId }),
     rank: Number(rank.toFixed(3)),
     createdAt: new Date(createdAt).toISOString(),
+    ...(saidAt !== createdAt && { saidAt: new Date(saidAt).toISOString() }),
   }
 }
 
@@ -77,13 +78,15 @@ export async function remindedOf(rows: Reading, runId: string): Promise<Recalled
   )
 }
 
-/** Other active memories that may say the same. */
+/** Other active memories that may say the same, after those given. */
 export async function similarMemories(
   rows: Reading,
   { content }: Memory,
   besides: readonly number[],
+  known: readonly Memory[] = [],
 ): Promise<SimilarMemory[]> {
-  const others = (await memoriesLike(rows, content)).filter(({ id }) => !besides.includes(id))
+  const all = new Map([...known, ...(await memoriesLike(rows, content))].map((each) => [each.id, each]))
+  const others = [...all.values()].filter(({ id }) => !besides.includes(id))
   return similarTo(content, others).map((each) => ({ id: each.id, content: each.content, day: savedDay(each) }))
 }
 

@@ -4,15 +4,18 @@ import type { Store } from '../store/store.ts'
 import type { FileIndex } from './index-files.ts'
 import { passageFound, recallPassages } from './recall-passages.ts'
 
-/** Searches the user's files in the home, recently written ones included. */
-export function fileSearch({ store, clock }: { store: Store; clock: Clock }, index: FileIndex): FileSearch {
+/** Searches the user's files in the home, recently written ones included; values of secrets are marked. */
+export function fileSearch(
+  { store, clock, markSecrets = (value) => value }: { store: Store; clock: Clock; markSecrets?<T>(value: T): T },
+  index: FileIndex,
+): FileSearch {
   return {
     async searchFiles(question, { limit }) {
       await index.lookBriefly()
       const found = await store.read((rows) =>
         recallPassages(rows, question, { home: index.home, now: clock.now(), limit }),
       )
-      return found.map(passageFound)
+      return markSecrets(found.map(passageFound))
     },
   }
 }

@@ -1,10 +1,11 @@
 import type { ForgetResult } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
-import type { Memory } from '../domain/memory.ts'
-import { findMemory, lockMemories, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
+import { type Memory, trustTool } from '../domain/memory.ts'
+import { findMemory, lockMemories, memoriesWithWords, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
 import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
+import { wipeChanges } from '../store/rows/approvals.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { similarMemories } from './describe.ts'
 
@@ -12,14 +13,24 @@ import { similarMemories } from './describe.ts'
  * Forgets a memory, also a replaced one, and reports what was based on it and what still says something similar. The
  * memories that it replaced stay readable unless `older` is set.
  */
-export async function forget(tx: Tx, id: number, now: Millis, { older = false } = {}): Promise<ForgetResult> {
+export async function forget(
+  tx: Tx,
+  id: number,
+  now: Millis,
+  { older = false } = {},
+): Promise<Omit<ForgetResult, 'notes'>> {
   await lockMemories(tx)
   const memory = await getKnownMemory(tx, id)
   const replaced = await replacedMemoriesOf(tx, id)
   const forgotten = [id, ...(older ? replaced : [])]
-  const near = await similarMemories(tx, memory, forgotten)
+  // The same words may also be archived, or replaced by others.
+  const near = await similarMemories(tx, memory, forgotten, await memoriesWithWords(tx, memory.content))
   const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
-  for (const each of forgotten) await wipeMemory(tx, each, now)
+  for (const each of forgotten) {
+    await wipeMemory(tx, each, now)
+    // The question whether it is to be trusted has its words.
+    await wipeChanges(tx, trustTool, { id: each })
+  }
   return {
     id,
     narratives: sortedUnique(narratives),

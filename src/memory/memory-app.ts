@@ -1,7 +1,8 @@
-import type { MemoryApp, RememberResult } from '../api/views/memory.ts'
+import type { FileSearch, ForgetResult, MemoryApp, RememberResult } from '../api/views/memory.ts'
 import type { Clock } from '../domain/clock.ts'
 import { joinLabels, type Label } from '../domain/label.ts'
 import type { Memory } from '../domain/memory.ts'
+import { mayContain } from '../domain/text/statement.ts'
 import { findMemory, listArchived, listMemories } from '../store/knowledge/memories.ts'
 import type { Reading, Store } from '../store/store.ts'
 import { memoryLine } from './describe.ts'
@@ -20,9 +21,9 @@ const own: Label = { integrity: 'trusted', sources: [] }
 
 /** Memory commands of the user. */
 export function memoryApp(context: MemoryAppContext, maxMemories: number): MemoryApp {
-  const { store, clock, semanticIndex, markSecrets = (value) => value } = context
+  const { store, clock, semanticIndex, files, markSecrets = (value) => value } = context
   return {
-    narratives: (query) => store.read((rows) => viewNarratives(rows, query)),
+    narratives: async (query) => markSecrets(await store.read((rows) => viewNarratives(rows, query))),
     memories: ({ limit, all = false }) =>
       store.read(async (rows) => {
         const line = (memory: Memory) => memoryLine(memory, clock.now())
@@ -67,8 +68,11 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
           describeKept(tx, await trustMemory(tx, id, clock.now(), maxMemories), clock.now()),
         ),
       ),
-    forgetMemory: async (id, options) =>
-      markSecrets(await store.write('submit', (tx) => forget(tx, id, clock.now(), options))),
+    forgetMemory: async (id, options) => {
+      const content = (await store.read((rows) => findMemory(rows, id)))?.content ?? ''
+      const gone = await store.write('submit', (tx) => forget(tx, id, clock.now(), options))
+      return markSecrets({ ...gone, notes: await notesSaying(content, files) })
+    },
     exportMemories: (options) => exportMemories(store, clock.now(), { ...options, markSecrets }),
     importMemories: (text, options) =>
       importMemories(store, text, { ...options, now: clock.now(), maxMemories, markSecrets }),
@@ -79,8 +83,20 @@ interface MemoryAppContext {
   store: Store
   clock: Clock
   semanticIndex?: SemanticIndex
+  /** Search over the owner's notes, if enabled. */
+  files?: FileSearch | undefined
   /** Marks secrets in what is shown and exported. */
   markSecrets?<T>(value: T): T
+}
+
+/** Max notes that are compared with what is forgotten. */
+const maxNotes = 5
+
+async function notesSaying(content: string, files: FileSearch | undefined): Promise<ForgetResult['notes']> {
+  const found = (await files?.searchFiles(content, { limit: maxNotes })) ?? []
+  return found
+    .filter(({ text, heading = '' }) => mayContain(`${heading} ${text}`, content))
+    .map(({ path, line, text }) => ({ path, line, text }))
 }
 
 async function describeKept(rows: Reading, result: StoredMemory, now: number): Promise<RememberResult> {

@@ -18,6 +18,7 @@ export interface FileMemory {
   label: Label
   /** Undefined in a hand-written file without a date. */
   createdAt: number | undefined
+  saidAt: number | undefined
   recalledAt: number | undefined
   runId: string | null
   turnId: string | null
@@ -59,6 +60,7 @@ export function memorySection(memory: Memory, { isArchived = false } = {}): stri
     integrity: label.integrity,
     ...(label.sources.length > 0 && { sources: label.sources }),
     created: new Date(memory.createdAt).toISOString(),
+    ...(memory.saidAt !== memory.createdAt && { said: new Date(memory.saidAt).toISOString() }),
     recalled: new Date(memory.recalledAt).toISOString(),
     ...(runId !== null && { run: runId }),
     ...(turnId !== null && { turn: turnId }),
@@ -133,6 +135,7 @@ function parseFacts(json: string | undefined, bad: Bad): Omit<FileMemory, 'conte
     source: data.source,
     label: { integrity: data.integrity, sources: [...new Set(data.sources)].sort() },
     createdAt: data.created,
+    saidAt: data.said,
     recalledAt: data.recalled,
     runId: data.run,
     turnId: data.turn,
@@ -167,6 +170,7 @@ const factsSchema = lazy(() => {
     integrity: z.enum(integrities).default('trusted'),
     sources: words,
     created: moment,
+    said: moment,
     recalled: moment,
     run: id,
     turn: id,

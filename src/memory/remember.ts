@@ -10,6 +10,7 @@ import {
   findMemory,
   insertMemory,
   lockMemories,
+  noteSaidAgain,
   retagMemory,
   supersede,
   unarchiveMemory,
@@ -30,12 +31,12 @@ export interface StoredMemory {
   isMerged: boolean
   /** Memories that it replaced: the given one, and untrusted ones with the same text. They stay readable. */
   superseded: Memory[]
-  /** Similar memories, unchanged: the caller should check whether all still hold. */
+  /** Similar memories, unchanged: the caller should check whether all still hold. If it existed already, those said since. */
   near: Memory[]
 }
 
 /**
- * Stores a statement. An equal statement raises the score of the existing one. Similar ones are kept and reported; only
+ * Stores a statement. An equal statement raises the score of the existing one, which counts as said now. Similar ones are kept and reported; only
  * the memory given as `draft.replaces` is replaced.
  */
 export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, maxMemories: number): Promise<StoredMemory> {
@@ -101,19 +102,20 @@ async function keep(
   const untrustedEqual = isDraftUntrusted ? [] : equal.filter((each) => isUntrusted(each.label))
   const superseded = [...(replaced && replaced !== same ? [replaced] : []), ...untrustedEqual]
   const id = same?.id ?? (await insertMemory(tx, draft, now))
-  if (same) await addTags(tx, same, draft)
+  if (same) {
+    await addTags(tx, same, draft)
+    await noteSaidAgain(tx, id, now)
+  }
   for (const older of superseded) await supersede(tx, older.id, id)
   // A new text keeps the score of the old one.
   const gained = replaced && replaced !== same ? replaced.score - 1 : same ? 1 : 0
   if (gained !== 0) await addScore(tx, id, gained)
   if (!same && id % archiveBatch === 0 && (await countMemories(tx)) > maxMemories)
     await archiveMemories(tx, archiveBatch)
-  if (same) return { id, content: same.content, isMerged: true, superseded, near: [] }
-  const near = similarTo(
-    content,
-    found.filter((each) => !untrustedEqual.includes(each)),
-  )
-  return { id, content, isMerged: false, superseded, near }
+  const others = found.filter((each) => each !== same && !untrustedEqual.includes(each))
+  // What was said since may be what it takes back.
+  const near = similarTo(content, same ? others.filter(({ saidAt }) => saidAt > same.saidAt) : others)
+  return { id, content: same?.content ?? content, isMerged: same !== undefined, superseded, near }
 }
 
 /**

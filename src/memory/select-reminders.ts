@@ -78,5 +78,5 @@ function byRank(a: RecalledMemory, b: RecalledMemory): number {
 }
 
 function byAge({ memory: a }: RecalledMemory, { memory: b }: RecalledMemory): number {
-  return b.createdAt - a.createdAt || b.id - a.id
+  return b.saidAt - a.saidAt || b.id - a.id
 }

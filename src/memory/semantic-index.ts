@@ -37,7 +37,16 @@ export interface SemanticIndex {
 
 export function createSemanticIndex(
   embedder: Embedder,
-  { store, clock }: { store: Store; clock: Clock },
+  {
+    store,
+    clock,
+    markSecrets = (value) => value,
+  }: {
+    store: Store
+    clock: Clock
+    /** Marks secrets in what is sent to the embedder. */
+    markSecrets?<T>(value: T): T
+  },
 ): SemanticIndex {
   const vectors = new VectorCache({ store, clock }, embedder.name)
   const closed = new AbortController()
@@ -49,7 +58,7 @@ export function createSemanticIndex(
 
   return {
     async search(text, timeout = defaultTimeout) {
-      const query = text.slice(0, maxQueryLength).trim()
+      const query = markSecrets(text).slice(0, maxQueryLength).trim()
       if (query === '') return { near: [], drop }
       const done = new AbortController()
       const late = clock.sleep(timeout, done.signal).then(() => (pending > 0 ? tooSlow() : stillReading()))

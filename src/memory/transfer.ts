@@ -125,7 +125,7 @@ function draftOf(
   written: FileMemory,
   { name, trust, now, isOurs }: { name: string; trust: boolean; now: Millis; isOurs: boolean },
 ): Draft {
-  const { content, tags, keywords, runId, turnId, createdAt = now, recalledAt = createdAt } = written
+  const { content, tags, keywords, runId, turnId, createdAt = now, recalledAt = createdAt, saidAt } = written
   const isDistrusted = !trust && !isUntrusted(written.label)
   return {
     content,
@@ -142,6 +142,7 @@ function draftOf(
     narrativeId: isOurs ? written.narrativeId : null,
     createdAt: Math.min(createdAt, now),
     recalledAt: Math.min(recalledAt, now),
+    saidAt: saidAt === undefined ? null : Math.min(saidAt, now),
     isArchived: written.isArchived,
     isDistrusted,
   }

@@ -32,7 +32,7 @@ export function storeStatement(view: ScriptView, match: RegExpExecArray): Script
   if (typeof answer !== 'string') return answer
   const { id, content, note, superseded = [], near = [] } = parseJson<StoreAnswer>(answer)
   if (id === undefined) return { text: `not stored: ${answer}` }
-  const isNew = near.length > 0 || note === undefined
+  const isNew = !note?.startsWith('already saved')
   const lines = [
     `${isNew ? 'stored as' : 'already stored as'} [id:${id}]: ${content}${isNew ? '' : '; its score went up'}`,
     ...superseded.map((older) => `replaces ${describeOther(older)}`),

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { Integrity } from '../domain/label.ts'
 import type { MemorySource } from '../domain/memory.ts'
 
-export interface MemoryColumns {
+interface MemoryColumns {
   content: string
   tags_json: string
   keywords_json: string
@@ -19,6 +19,8 @@ export interface MemoryColumns {
   recalled_at: number
   superseded_by: number | null
   forgotten_at: number | null
+  /** When it was last said again; null if it was said once. */
+  said_at: Generated<number | null>
 }
 
 /** Rows of memories, narratives and the owner's indexed files. */

@@ -23,6 +23,7 @@ import { indexOfRefusedPlans } from './migrations/0040-refused-plans.ts'
 import { narrowIndexes } from './migrations/0041-narrow-indexes.ts'
 import { foundFiles } from './migrations/0042-found-files.ts'
 import { lineHashes } from './migrations/0043-line-hashes.ts'
+import { saidAgain } from './migrations/0044-said-again.ts'
 import { fileBirths } from './migrations/0045-file-births.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
@@ -90,6 +91,7 @@ export const migrations: readonly Migration[] = [
   narrowIndexes,
   foundFiles,
   lineHashes,
+  saidAgain,
   fileBirths,
 ]
 

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
@@ -61,6 +63,21 @@ describe.each(databases)('what was forgotten, on %s', (database) => {
     expect(after.memories).toMatchObject([{ id: 2, content: 'Bread is baked at night' }])
     const last = home.requests.at(-1)
     expect(JSON.stringify([last?.system, last?.note, last?.messages])).not.toContain(secret)
+  })
+
+  test('is named where a note of the home still says it', async () => {
+    home = await talkingHome(database)
+    const { app, folder } = home
+    writeFileSync(
+      join(folder, 'home', 'USER.md'),
+      `# House\n\nFor guests: the code of the vault is ${secret}, ask Ada.\n\nThe vault is in the cellar.\n`,
+    )
+    await app.remember({ content: `The vault code is ${secret}` })
+    await app.remember({ content: 'Bread is baked at night' })
+    expect((await app.forgetMemory(1)).notes).toEqual([
+      { path: 'USER.md', line: 3, text: `For guests: the code of the vault is ${secret}, ask Ada.` },
+    ])
+    expect((await app.forgetMemory(2)).notes).toEqual([])
   })
 
   test('does not hide a summary that rests on something else', async () => {

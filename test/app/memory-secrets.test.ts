@@ -72,6 +72,45 @@ test('a note with the value of a stored secret has its name, too, and a part of 
   expect(answer).toContain('has the pin [secret:pin], not 93311.')
 })
 
+test('lists of summaries and the search in notes have the name of a secret, for people as well', async () => {
+  await open()
+  await ask(`call narrative_update {"summary":"We set the password of the vault to ${value}."}`)
+  writeFileSync(join(heddle.home, 'USER.md'), `The password of the warehouse is ${value}.\n`)
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
+  expect(await heddle.narratives({ limit: 5 })).toMatchObject([
+    { summary: 'We set the password of the vault to [secret:vault].' },
+  ])
+  expect(await heddle.searchFiles('password warehouse', { limit: 5 })).toMatchObject([
+    { text: 'The password of the warehouse is [secret:vault].' },
+  ])
+})
+
+test('a passphrase that a long note is cut within is marked in both passages', async () => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'safe', 'crimson otters juggle seven lanterns')
+  const filler = 'The keeper goes on about the warehouse and its many doors'
+  const before = Array(8).fill(filler).join(' ')
+  for (const more of ['so', 'so it is', 'so it is said']) {
+    const note = `${before} ${more} crimson otters juggle seven lanterns ${filler}\n`
+    writeFileSync(join(heddle.home, 'USER.md'), note)
+    const found = await heddle.searchFiles('keeper warehouse crimson otters lanterns', { limit: 9 })
+    expect(found).toHaveLength(2)
+    expect(JSON.stringify(found.map(({ text }) => text))).not.toMatch(/crimson otters|seven lanterns/)
+  }
+})
+
+test('who is asked to trust a memory is shown the name of a secret', async () => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
+  const file = `## memory\n\nThe vault opens with ${value}\n\n<!-- memory {} -->\n`
+  await heddle.importMemories(file, { name: 'memories.md', trust: false })
+  const { itemId } = await heddle.submit(folder, { session: 'main', content: 'call memory_trust {"id":1}' })
+  await heddle.answer(folder, itemId, never)
+  const questions = await heddle.approvals()
+  expect(JSON.stringify(questions)).toContain('[secret:vault]')
+  expect(JSON.stringify(questions)).not.toContain(value)
+})
+
 test('neither why nor a turn that was shown a memory has the value of a stored secret, whole or cut in two', async () => {
   await open()
   await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
@@ -109,6 +148,23 @@ test('a long value is marked in the middle of a word, too', async () => {
   await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
   const { memory } = await heddle.remember({ content: `The link is https://x.example/a${value}b` })
   expect(memory.content).toBe('The link is https://x.example/a[secret:vault]b')
+})
+
+test('the question whether a memory is to be trusted loses its words once it is forgotten', async () => {
+  await open()
+  const file = '## memory\n\nWalnut ships from Oslo\n\n<!-- memory {} -->\n'
+  await heddle.importMemories(file, { name: 'memories.md', trust: false })
+  const { itemId } = await heddle.submit(folder, { session: 'main', content: 'call memory_trust {"id":1}' })
+  await heddle.answer(folder, itemId, never)
+  const told = async () =>
+    JSON.stringify([
+      await heddle.approvals(),
+      await heddle.show(folder, 'approval:1'),
+      await heddle.why(folder, 'approval:1', {}),
+    ])
+  expect(await told()).toContain('Oslo')
+  await heddle.forgetMemory(1)
+  expect(await told()).not.toContain('Oslo')
 })
 
 test('what was kept as a memory is in no event, and so in none that stays when it is forgotten', async () => {

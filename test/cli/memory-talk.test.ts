@@ -40,7 +40,7 @@ test('the answer to "remember that" tells what is kept, what was known already a
     `REHEARSAL: stored as [id:2]: Bob manages Alice\nsimilar: [id:1] ${today} Alice manages Bob\nheddle why memory:2`,
   )
   expect(await told('alice manages Bob.')).toBe(
-    'REHEARSAL: already stored as [id:1]: Alice manages Bob; its score went up\nheddle why memory:1',
+    `REHEARSAL: already stored as [id:1]: Alice manages Bob; its score went up\nsimilar: [id:2] ${today} Bob manages Alice\nheddle why memory:1`,
   )
   expect(await told('db1 is in Oslo')).toContain('stored as [id:3]: db1 is in Oslo')
   const { memories } = await heddle.json<{ memories: { content: string }[] }>('memory')

@@ -1,13 +1,15 @@
 import { afterEach, describe, expect } from 'vitest'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { fork } from '../../src/engine/turns/fork.ts'
 import { resolveSession } from '../../src/engine/turns/route.ts'
+import { listApprovals } from '../../src/engine/views/questions.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { archiveMemory } from '../../src/store/knowledge/memories.ts'
 import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
-import { newOffice, type Office } from './test-team.ts'
+import { newOffice, type Office, type OfficeOptions, type Play } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
@@ -20,8 +22,8 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
     office.engine.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted }, 1, 1000))
   const forgetting = (id: number) => office.engine.store.write('submit', (tx) => forget(tx, id, 5))
   /** An office whose coordinator makes the calls that it is told to make, in this order. */
-  const open = async () => {
-    office = await newOffice(database, {
+  const open = async (options: OfficeOptions = {}) => {
+    const plays: Record<string, Play> = {
       coordinator: (_, __, { messages }) => {
         const asked = messages.findLastIndex(({ role }) => role === 'user')
         const calls = /^do (.*)$/.exec(messages[asked]?.content ?? '')?.[1]
@@ -33,7 +35,8 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
       '?': () => ({
         text: `The user asked for the vault code, which is 993311, and then went on. ${'So it was. '.repeat(40)}`,
       }),
-    })
+    }
+    office = await newOffice(database, plays, options)
   }
   const make = (label: string, ...calls: { name: string; input: object }[]) =>
     office.ask(`do ${JSON.stringify(calls)}`, { label })
@@ -84,6 +87,24 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
     await office.engine.store.write('submit', (tx) => archiveMemory(tx, 1))
     expect((await forgetting(1)).narratives).toEqual([1])
     expect(await toldIn('c')).not.toContain('993311')
+  })
+
+  test('one whose run was reminded of it and then waited for an answer is told to nobody, if it was forgotten meanwhile', async () => {
+    await open({
+      config: ({ tools }) => {
+        tools.ask = ['narrative_update']
+      },
+    })
+    await keep('The vault code is 993311')
+    const itemId = await office.say(`do ${JSON.stringify([note('The vault code is 993311.')])}`, { label: 'a' })
+    const [question] = await office.until(async (rows) => {
+      const open = await listApprovals(rows)
+      return open.length > 0 && open
+    })
+    await forgetting(1)
+    await decide(office.engine, question?.id ?? 0, { answer: 'once' })
+    expect((await office.heard(itemId)).text).toBe('done')
+    expect(await toldIn('b')).not.toContain('993311')
   })
 
   test('those that cite one that is archived already are named when it is forgotten', async () => {
@@ -209,6 +230,37 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
       expect(await toldIn('c')).not.toContain('993311')
     },
   )
+
+  test('ones that may repeat it hide no other one from narrative_search', async () => {
+    await open()
+    await keep('The vault code is 993311')
+    const told = { folder: office.folder, topic: null, sessionId: null, runId: null, turnId: null, label: trusted }
+    await office.engine.store.write('submit', async (tx) => {
+      await insertNarrative(tx, {
+        ...told,
+        summary: 'The vault is painted.',
+        memoryIds: [],
+        previousId: null,
+        createdAt: 1,
+      })
+      for (let at = 2; at < 9; at++)
+        await insertNarrative(tx, {
+          ...told,
+          summary: 'The vault code is 993311.',
+          memoryIds: [1],
+          previousId: null,
+          createdAt: at,
+        })
+    })
+    await forgetting(1)
+    const found = async (input: object) => {
+      await make(`s${JSON.stringify(input).length}`, { name: 'narrative_search', input })
+      return JSON.parse(office.requestsOf('coordinator').at(-1)?.messages.at(-1)?.content ?? '').narratives
+    }
+    expect((await found({ query: 'vault code 993311' }))[0]).toMatchObject({ id: 1, summary: 'The vault is painted.' })
+    expect(await found({})).toMatchObject([{ id: 1 }])
+    expect(await found({ id: 3 })).toMatchObject([{ id: 3, summary: expect.stringContaining('no longer shown') }])
+  })
 
   test('one that rests on something else is told as before', async () => {
     await open()

@@ -21,6 +21,24 @@ describe.each(databases)('a session that goes on after something was forgotten, 
     await office.remove()
   })
 
+  test('is told to the narrator with the name of a secret, also where a long message is cut within its value', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }), narrator: () => ({ text: 'told' }) })
+    const { engine, folder } = office
+    const mark = (text: string) => text.replaceAll('hunter2-correct-horse', '[secret:vault]')
+    engine.markSecrets = <T>(value: T) => JSON.parse(mark(JSON.stringify(value)))
+    narrator = startNarrator(engine, {
+      submit: (input) => submit(engine, input),
+      cancel: (runId, reason) => cancel(engine, runId, reason),
+      onError: (error) => {
+        throw error
+      },
+    })
+    await office.ask(`${news.padEnd(1485, ' so on')} hunter2-correct-horse`)
+    await narrator.whenIdle(folder, never)
+    expect(JSON.stringify(office.requestsOf('narrator'))).toContain('so on')
+    expect(JSON.stringify(office.requestsOf('narrator'))).not.toContain('hunter2')
+  })
+
   test('is not told of where it may repeat that; another session is', async () => {
     office = await newOffice(database, {
       coordinator: (_, last) => ({

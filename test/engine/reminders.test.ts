@@ -48,6 +48,19 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor(`${paste}\n${request}\n\nHave a nice weekend, Alex`)).toEqual([reminder])
   })
 
+  test('what is fenced or quoted is pasted, wherever it stands, and the rest is what the user says', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await keep('The staging server listens on port 8443')
+    await keep('Invoices are sent on the fifth of each month')
+    const reminder = '[id:1] The staging server listens on port 8443 (saved 2026-03-01)'
+    const log = Array.from({ length: 90 }, (_, at) => `${at}: invoices are sent each month, batch ${at}`)
+    const request = 'I need the port of the staging server'
+    const closing = 'Thanks!\n\nBest regards\nAlex Example, Example Ltd.\nMain Street 4, Springfield'
+    expect(await linesFor(`\`\`\`\n${log.join('\n')}\n\`\`\`\n${request}\n\n${closing}`)).toEqual([reminder])
+    expect(await linesFor(`${log.map((line) => `> ${line}`).join('\n')}\n${request}\n\n${closing}`)).toEqual([reminder])
+    expect(await linesFor(`~~~ log\n${log.join('\n')}\n~~~`)).toEqual([expect.stringContaining('Invoices')])
+  })
+
   test('a reminder has its day, and of a long memory the part that matched', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     const other = 'The minutes of the meeting go on about something else. '.repeat(40)
@@ -72,6 +85,25 @@ describe.each(databases)('reminders on %s', (database) => {
     ])
   })
 
+  test('what is said again counts as said now: it stands before what was said in between, in other words as well', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await keep('The staging port is 8443')
+    await keep('The staging port is 9443', march + 10 * day)
+    expect(await keep('the staging port is 8443.', march + 20 * day)).toMatchObject({
+      id: 1,
+      isMerged: true,
+      near: [{ id: 2 }],
+    })
+    expect(await linesFor('which port does staging have?')).toEqual([
+      '[id:1] The staging port is 8443 (saved 2026-03-21)',
+      '[id:2] The staging port is 9443 (saved 2026-03-11)',
+    ])
+    await keep('Bob is responsible for invoices')
+    await keep('Invoices are now handled by Carla', march + 10 * day)
+    await keep('Bob is responsible for invoices', march + 20 * day)
+    expect((await linesFor('who is responsible for invoices?'))[0]).toContain('Bob')
+  })
+
   test('what fits much worse than the best is left out, and small talk reminds of nothing', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     await keep('The login cookie expires after 14 days')
@@ -81,6 +113,23 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor('which region does the tenant acme use?')).toEqual([
       '[id:2] The tenant acme uses the region eu-west-3 (saved 2026-03-01)',
     ])
+  })
+
+  test('words that many memories have find together what a rare word beside the point would hide', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await office.engine.store.write('submit', async (tx) => {
+      const keepAll = async (count: number, text: (at: number) => string) => {
+        for (let at = 0; at < count; at++)
+          await remember(tx, { content: text(at), source: 'user', label: trusted }, march, 1000)
+      }
+      await keepAll(110, (at) => `Milestone ${at} of project Walnut was reviewed`)
+      await keepAll(1, () => 'The deadline of project Walnut is the third of May')
+      await keepAll(110, (at) => `Ticket ${at} has a deadline in autumn`)
+      await keepAll(1, () => 'Otto drinks tea at four')
+    })
+    const deadline = expect.stringContaining('The deadline of project Walnut is the third of May')
+    expect(await linesFor('when is the deadline of project Walnut?')).toContainEqual(deadline)
+    expect(await linesFor('asked over tea: when is the deadline of project Walnut?')).toContainEqual(deadline)
   })
 
   test('rows of memory_query have the day on which they were saved', async () => {

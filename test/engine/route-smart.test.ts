@@ -158,6 +158,41 @@ describe.each(databases)('smart routing on %s', (database) => {
     expect((await route('la dalle est à combien d’euros ?')).chosen?.session).toBe('fondation')
   })
 
+  test('the grammar of Russian and Ukrainian is no sign', async () => {
+    await open(database)
+    await say('сервер', 'Как мне настроить сервер, чтобы он был доступен?', 'Откройте порт 443.')
+    await say('отпуск', 'Когда у меня будет отпуск?', 'В августе.')
+    for (const text of ['Как мне приготовить суп, чтобы он был вкусным?', 'Когда у меня день рождения?'])
+      expect((await route(text)).chosen, text).toBeNull()
+    expect((await route('какой порт открыт, и доступен ли сервер?')).chosen?.session).toBe('сервер')
+  })
+
+  test('grammar in hiragana and a verb of one kanji are no signs; words of the topic are', async () => {
+    await open(database)
+    await say('会議', '来週の会議の議題を作って', '議題は三つあります。')
+    await say('請求書', '請求書の文字化けを直して', 'フォントを埋め込みました。')
+    for (const text of [
+      '来週の天気を教えて',
+      '来週の旅行の計画を作って',
+      '会議室の予約',
+      'フォントを変えて',
+      '時計を直して',
+    ])
+      expect((await route(text)).chosen, text).toBeNull()
+    expect((await route('請求書の文字化けは直りましたか')).chosen?.session).toBe('請求書')
+    expect((await route('会議の議題を増やして')).chosen?.session).toBe('会議')
+  })
+
+  test('a day and an hour are a route only with a word of the topic: they meet in messages of any other', async () => {
+    await open(database)
+    await say('umzug', 'Wann kommt der Umzugswagen am Samstag?', 'Um acht Uhr, zwei Träger sind dabei.')
+    await say('offsite', 'The bus leaves on Friday in March at nine o’clock', 'Noted.')
+    for (const text of ['Am Samstag um acht Uhr gehen wir ins Kino', 'My dentist is free on a Friday in March'])
+      expect((await route(text)).chosen, text).toBeNull()
+    expect((await route('Wie viele Träger hat der Umzugswagen?')).chosen?.session).toBe('umzug')
+    expect((await route('does the bus wait on Friday?')).chosen?.session).toBe('offsite')
+  })
+
   test('words of a label name its session side by side; scattered over a message they are one sign', async () => {
     await open(database)
     await say(

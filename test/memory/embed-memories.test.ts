@@ -58,9 +58,14 @@ test('an embedder gets the name of a stored secret instead of its value', async 
       line.kind === 'received' &&
       (line.body as { input: string[] }).input.includes('the boat opens with [secret:vault]'),
   )
+  // So does the question of a search, also where the value would be cut.
+  await untilSo(async () => (await app.searchMemories('vessel', { limit: 1 })).memories.length === 1)
+  await app.searchMemories('which boat opens with hunter2-horse?', { limit: 1 })
+  await app.searchMemories(`${'vessel '.repeat(284)} or hunter2-horse?`, { limit: 1 })
   await work.stop()
   await app.close()
-  expect(JSON.stringify(provider.log)).not.toContain('hunter2-horse')
+  expect(JSON.stringify(provider.log)).toContain('which boat opens with [secret:vault]?')
+  expect(JSON.stringify(provider.log)).not.toContain('hunter2')
 })
 
 test('a server that never answers keeps nobody from stopping or closing', async () => {

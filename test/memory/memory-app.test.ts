@@ -89,6 +89,7 @@ describe.each(databases)('what a person does with memories on %s', (database) =>
       kept: [],
       runs: [],
       near: [],
+      notes: [],
     })
     expect(await view(1)).toMatchObject({ content: '', replacedBy: { id: 3, content: '' } })
     expect(await view(3)).toMatchObject({ content: '', forgottenAt: expect.any(String) })

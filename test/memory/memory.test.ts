@@ -148,6 +148,21 @@ describe.each(databases)('memories on %s', (database) => {
     await expect(forgetIt(second.id)).rejects.toThrow('was forgotten')
   })
 
+  test('forgetting names what has the same words, also in the archive and where it was replaced', async () => {
+    const archived = await keep('The door code is 4711')
+    await runtime.store.write('submit', (tx) => archiveMemory(tx, archived.id))
+    const replaced = await keep('The door code is 4711')
+    const replacement = await keep('The door has no code any more', { replaces: replaced.id })
+    const again = await keep('the door code is 4711')
+    const gone = await runtime.store.write('submit', (tx) => forget(tx, again.id, 5))
+    expect(gone.near.map(({ id }) => id)).toEqual(expect.arrayContaining([archived.id, replaced.id]))
+    await runtime.store.write('submit', async (tx) => {
+      for (const { id } of gone.near) await forget(tx, id, 6)
+    })
+    expect(await runtime.store.read((rows) => findMemory(rows, archived.id))).toMatchObject({ content: '' })
+    expect(replacement.id).not.toBe(again.id)
+  })
+
   test('what counts least goes to the archive, where it can be read and is not found', async () => {
     const first = await keep('alpha lives in the north')
     const second = await keep('beta lives in the south')

@@ -17,6 +17,14 @@ export const pairs: Record<string, [older: string, newer: string, kinship: Kinsh
     ['The Comet app icon is blue', 'The Comet app icon is drawn by Lena', 'alike'],
     ['retries = 3', 'retries = 5', 'alike'],
   ],
+  'the same in another spelling': [
+    ['Müllerstraße 5', 'Muellerstrasse 5', 'alike'],
+    ['Größe: 42', 'Groesse: 44', 'alike'],
+    ['Jürgen Schäfer', 'Juergen Schaefer', 'alike'],
+    ['Jürgen Schäfer', 'Jurgen Schafer', 'alike'],
+    ['Åse Bjørn', 'Aase Bjoern', 'alike'],
+    ['Frau Weiß', 'Frau Schwarz', 'apart'],
+  ],
   'other facts of the same shape': [
     ['Server db1 has 32 GB of memory', 'Server db2 has 64 GB of memory', 'alike'],
     ['Tenant 1 listens on port 8010', 'Tenant 2 listens on port 8020', 'alike'],

@@ -79,6 +79,7 @@ const memory: fc.Arbitrary<Memory> = fc.record({
   resultId: number,
   narrativeId: number,
   createdAt: moment,
+  saidAt: moment,
   recalledAt: moment,
   supersededBy: fc.constant(null),
   forgottenAt: fc.constant(null),
@@ -92,6 +93,8 @@ test('whatever a memory says, its file tells it word for word, also after a Wind
     fc.property(fc.array(memory, { minLength: 1, maxLength: 4 }), (memories) => {
       const whole = memories.map(({ id: _, supersededBy: __, forgottenAt: ___, ...said }) => ({
         ...said,
+        // Said once, it has one date.
+        saidAt: said.saidAt === said.createdAt ? undefined : said.saidAt,
         isArchived: false,
       }))
       const file = fileOf(memories, 'here')
@@ -123,6 +126,7 @@ test('a section by hand needs its words and an empty line of ours', () => {
         source: 'import',
         label: trusted,
         createdAt: undefined,
+        saidAt: undefined,
         recalledAt: undefined,
         runId: null,
         turnId: null,
@@ -335,4 +339,4 @@ describe.each(databases)('memories as files on %s', (database) => {
   })
 })
 
-const plain = { source: 'user' as const, label: trusted, score: 1, narrativeId: null }
+const plain = { source: 'user' as const, label: trusted, score: 1, narrativeId: null, saidAt: null }

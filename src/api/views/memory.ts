@@ -18,6 +18,8 @@ export interface MemoryLine {
   /** Rank by score and age, and in a search also by relevance. */
   rank: number
   createdAt: string
+  /** When it was last said again, if it was. */
+  saidAt?: string
   /** Excluded from every search. */
   archived?: true
 }
@@ -123,6 +125,8 @@ export interface ForgetResult {
   runs: string[]
   /** Memories that may say the same and are still there, nearest first. */
   near: SimilarMemory[]
+  /** Notes of the home that may say the same; only their files can be changed. */
+  notes: Pick<PassageMatch, 'path' | 'line' | 'text'>[]
 }
 
 export interface MemoryImport {

@@ -69,6 +69,7 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
     ['trust', label.integrity === 'untrusted' ? `untrusted: ${printable(label.sources.join(', '))}` : null],
     ['from', originOf(memory)],
     ['at', memory.createdAt],
+    ['again', memory.saidAt ?? null],
     ['used', memory.recalledAt === memory.createdAt ? null : memory.recalledAt],
     ['shown to', joinFirst(memory.runs.map((id) => `run:${shortId(id)}`))],
     ['told in', joinFirst(memory.narratives.map((id) => `narrative:${id}`))],
@@ -112,6 +113,11 @@ export function remindersLines(
 /** A mention of a memory with the beginning of its text. */
 export function memoryMention(screen: Screen, what: string, { id, content }: Pick<MemoryLine, 'id' | 'content'>) {
   return truncateToWidth(`  ${what} memory:${id}  ${printableLine(content)}`, screen.columns)
+}
+
+/** Line about a note that may say what was forgotten. */
+export function noteMention(screen: Screen, place: string, text: string): string {
+  return truncateToWidth(`  a note may say the same, change it there: ${place}  ${printableLine(text)}`, screen.columns)
 }
 
 /** A mention with its date, and whether it is untrusted. */

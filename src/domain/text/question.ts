@@ -77,6 +77,17 @@ interface MessageParts {
 function partsOf(message: string): MessageParts {
   const text = message.replace(/\r\n?/g, '\n').trim()
   if (text.length <= maxOwnParagraph) return { own: text, near: '', pasted: '' }
+  const { said, quoted } = withoutQuotes(text)
+  if (said === '') return divided(quoted)
+  const { own, near, pasted } = divided(said)
+  return quoted.length <= maxNear
+    ? { own, near: `${near}\n${quoted}`.trim(), pasted }
+    : { own, near, pasted: `${pasted}\n${quoted}`.trim() }
+}
+
+/** The same for a text without quotes. */
+function divided(text: string): MessageParts {
+  if (text.length <= maxOwnParagraph) return { own: text, near: '', pasted: '' }
   const paragraphs = text.split(/\n\s*\n/u)
   const [first = '', last = ''] = [paragraphs[0], paragraphs.at(-1)]
   const head = leadOf(first)
@@ -96,6 +107,28 @@ function partsOf(message: string): MessageParts {
   ].flatMap(([outer = '', inner = '']) => (isGreeting(outer) && inner.length <= maxOwnParagraph ? [inner] : []))
   const near = isHeadOwn || beside.length > 0 ? beside.join('\n') : head
   return { own, near, pasted: between }
+}
+
+/** What a message quotes, in a closed fence or behind `>`, without these marks; and the rest, which its author said. */
+function withoutQuotes(text: string): { said: string; quoted: string } {
+  const said: string[] = []
+  const quoted: string[] = []
+  let fence: { mark: string; at: number } | undefined
+  for (const line of text.split('\n')) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
+    if (fence && mark?.startsWith(fence.mark)) {
+      quoted.push(...said.splice(fence.at).slice(1))
+      said.push('', '')
+      fence = undefined
+    } else if (!fence && line.startsWith('>')) {
+      quoted.push(line.replace(/^[> ]+/, ''))
+      said.push('')
+    } else {
+      if (!fence && mark) fence = { mark, at: said.length }
+      said.push(line)
+    }
+  }
+  return { said: said.join('\n').trim(), quoted: quoted.join('\n').trim() }
 }
 
 /** A greeting, a closing, thanks or a name: the paragraph next to it says what the message is about. */

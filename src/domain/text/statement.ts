@@ -1,6 +1,7 @@
-import { contentWords, wordSimilarity, wordsIn } from './words.ts'
+import { type Term, termSimilarity, termsIn, withoutFillers } from './words.ts'
 
 const alikeFrom = 0.5
+const containsFrom = 0.8
 
 /**
  * Whether two texts are the same statement: equal except for case, spaces and punctuation without meaning. Words
@@ -15,13 +16,22 @@ export function isSameStatement(a: string, b: string): boolean {
  * `key: value` has the same key. Words cannot tell an update from another fact, so nothing may be decided by this.
  */
 export function looksAlike(a: string, b: string): boolean {
-  if (wordSimilarity(new Set(wordsIn(a)), new Set(wordsIn(b))) >= alikeFrom) return true
-  const [about, other] = [contentWords(a), contentWords(b)]
-  if (wordSimilarity(about, other) >= alikeFrom || (about.size === 0 && other.size === 0)) return true
-  const shape = shapeOf(a)
-  if (/\p{L}/u.test(shape) && shape === shapeOf(b)) return true
+  const [ofA, ofB] = [termsIn(a), termsIn(b)]
+  if (termSimilarity(ofA, ofB) >= alikeFrom) return true
+  const [about, other] = [withoutFillers(ofA), withoutFillers(ofB)]
+  if (termSimilarity(about, other) >= alikeFrom || (about.length === 0 && other.length === 0)) return true
+  const shape = withoutNumbers(ofA)
+  if (shape.some(({ forms }) => /\p{L}/u.test(forms[0])) && isSameSequence(shape, withoutNumbers(ofB))) return true
   const key = keyOf(a)
-  return key !== '' && key === keyOf(b)
+  return key.length > 0 && isSameSequence(key, keyOf(b))
+}
+
+/** Whether a longer text may say the same as a statement: it has nearly all of its words. */
+export function mayContain(text: string, statement: string): boolean {
+  const about = withoutFillers(termsIn(statement))
+  const spellings = new Set(termsIn(text).flatMap(({ forms }) => forms))
+  const has = about.filter(({ forms }) => forms.some((form) => spellings.has(form)))
+  return about.length > 1 && has.length >= containsFrom * about.length
 }
 
 /** Normal form that all spellings of a statement share. */
@@ -48,15 +58,19 @@ function foldCase(token: string, before: string | undefined): string {
   return proseWord.test(token) && !isUnit ? token.toLowerCase() : token
 }
 
-/** The words of a text without its numbers: `db1` and `db2` have the same shape. */
-function shapeOf(text: string): string {
-  return wordsIn(text)
-    .map((word) => word.replace(/\p{N}+/gu, '0'))
-    .join(' ')
+/** Words with all numbers equal: `db1` and `db2` have the same shape. */
+function withoutNumbers(terms: readonly Term[]): Pick<Term, 'forms'>[] {
+  const plain = (form: string) => form.replace(/\p{N}+/gu, '0')
+  return terms.map(({ forms: [first, ...more] }) => ({ forms: [plain(first), ...more.map(plain)] }))
 }
 
-/** The text before the first `:` or `=`; empty if there is none. */
-function keyOf(text: string): string {
+/** The words before the first `:` or `=`; none if there is neither. */
+function keyOf(text: string): Term[] {
   const [key = '', ...value] = text.split(/[:=]\s+/)
-  return value.length === 0 ? '' : wordsIn(key).join(' ')
+  return value.length === 0 ? [] : termsIn(key)
+}
+
+/** Whether two texts have the same words in the same order, each in one of its spellings. */
+function isSameSequence(a: readonly Pick<Term, 'forms'>[], b: readonly Pick<Term, 'forms'>[]): boolean {
+  return a.length === b.length && a.every(({ forms }, at) => forms.some((form) => b[at]?.forms.includes(form)))
 }

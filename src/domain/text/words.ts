@@ -114,7 +114,7 @@ function* piecesOf(text: string): Iterable<string> {
 
 /** Words of a text, each once. */
 export function uniqueTerms(text: string): Term[] {
-  return [...new Map(termsIn(text).map((term) => [term.forms[0], term])).values()]
+  return onceEach(termsIn(text))
 }
 
 /** Words to search for: fillers such as "what" count only if there is no other word. */
@@ -132,12 +132,25 @@ export function wordCounts(text: string): Map<string, number> {
   return counts
 }
 
-/** Jaccard similarity of two sets of words, 0 to 1. */
-export function wordSimilarity(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  if (a.size === 0 || b.size === 0) return 0
-  let shared = 0
-  for (const word of a) if (b.has(word)) shared++
-  return shared / (a.size + b.size - shared)
+/** Jaccard similarity of the words of two texts, 0 to 1: words that share a spelling are the same. */
+export function termSimilarity(a: readonly Term[], b: readonly Term[]): number {
+  const [ofA, ofB] = [onceEach(a), onceEach(b)]
+  if (ofA.length === 0 || ofB.length === 0) return 0
+  const sharedIn = (terms: readonly Term[], others: readonly Term[]) => {
+    const spellings = new Set(others.flatMap(({ forms }) => forms))
+    return terms.filter(({ forms }) => forms.some((form) => spellings.has(form))).length
+  }
+  const shared = Math.min(sharedIn(ofA, ofB), sharedIn(ofB, ofA))
+  return shared / (ofA.length + ofB.length - shared)
+}
+
+/** Words that say something about a topic. */
+export function withoutFillers(terms: readonly Term[]): Term[] {
+  return terms.filter(({ forms }) => !fillers.has(forms[0]))
+}
+
+function onceEach(terms: readonly Term[]): Term[] {
+  return [...new Map(terms.map((term) => [term.forms[0], term])).values()]
 }
 
 /** Pairs of characters; a single one stands for itself. Katakana is read as hiragana, without a long vowel at its end. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FileSearch } from '../../api/views/memory.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
-import { type Memory, savedDay } from '../../domain/memory.ts'
+import { type Memory, savedDay, trustTool } from '../../domain/memory.ts'
 import { escapeInvisible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
 import { recall } from '../../memory/recall.ts'
@@ -153,11 +153,11 @@ function memoryUpdate(
 }
 
 function memoryTrust(
-  { store, clock }: Runtime,
+  { store, clock, markSecrets = (value) => value }: Runtime,
   { maxMemories }: MemorySettings,
 ): Tool<z.output<ReturnType<typeof idInput>>> {
   return defineTool(idInput, {
-    name: 'memory_trust',
+    name: trustTool,
     description: 'Makes an untrusted memory trusted. The user is always asked, and sees its text and its sources.',
     effect: 'transactional',
     action: 'memory.write',
@@ -172,7 +172,7 @@ function memoryTrust(
           { name: 'makes', value: `memory:${id} trusted: agents are reminded of it unasked` },
           { name: 'from', value: sources || 'an untrusted source' },
         ],
-        change: escapeInvisible(content),
+        change: escapeInvisible(markSecrets(content)),
         frozen: { content, label },
       }
     },
@@ -227,8 +227,10 @@ function renderKept({ id, content, isMerged, superseded, near }: StoredMemory) {
     ...(first && {
       near: near.map(mention),
       note:
-        `saved as [id:${id}]; the similar ones under near are unchanged. To replace one that is no longer true: memory_store ` +
-        `with the same content and replaces: ${first.id}`,
+        (isMerged
+          ? 'already saved; its score went up. The similar ones under near were saved since and are unchanged. '
+          : `saved as [id:${id}]; the similar ones under near are unchanged. `) +
+        `To replace one that is no longer true: memory_store with the same content and replaces: ${first.id}`,
     }),
   }
 }

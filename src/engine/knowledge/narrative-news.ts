@@ -50,14 +50,21 @@ export interface News {
   models: readonly string[] | undefined
 }
 
+interface NewsOptions {
+  /** Skips a session whose last narration was too slow. */
+  inHaste?: boolean
+  /** Marks secrets in what is sent to the narrator. */
+  markSecrets?(text: string): string
+}
+
 /**
  * Finds what is new in a session, judged by its words alone: a greeting is no news. `busy` while its last request still
- * runs; its whole outcome is narrated at once. `inHaste` skips a session whose last narration was too slow.
+ * runs; its whole outcome is narrated at once.
  */
 export async function findNews(
   rows: Reading,
   session: Session,
-  { inHaste = false } = {},
+  { inHaste = false, markSecrets = (text) => text }: NewsOptions = {},
 ): Promise<News | 'busy' | undefined> {
   const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
   if (!head) return undefined
@@ -68,7 +75,8 @@ export async function findNews(
   if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
   // The request may have ended after the session was read: all of it is narrated at once.
   const now = await findHeadThread(rows, session.id)
-  if (now && now.turnId !== head.turnId) return findNews(rows, { ...session, headTurnId: now.turnId }, { inHaste })
+  if (now && now.turnId !== head.turnId)
+    return findNews(rows, { ...session, headTurnId: now.turnId }, { inHaste, markSecrets })
   const latest = await latestOfSession(rows, session.id)
   const { turnId: narratedTurn, wasSlow } = await lastNarration(rows, session)
   // A short-lived process does not retry what took too long.
@@ -80,7 +88,7 @@ export async function findNews(
   const newLabel = joinLabels(since.map(({ turn }) => turn.label))
   const before = await narrativeBefore(rows, session, own, { trustedOnly: !isUntrusted(newLabel) })
   const inherited = own && own !== before ? await memoriesBehind(rows, own.narrative.id) : []
-  const text = renderTurns(since)
+  const text = renderTurns(since, markSecrets)
   const known = contentWords(before?.narrative.summary ?? '')
   const newWords = [...contentWords(text)].filter((word) => !known.has(word)).length
   if (newWords < (latest || narratedTurn ? minWordsLater : minWordsFirst)) return undefined
@@ -198,8 +206,13 @@ function wholeTurnText({ queryMessages, responseMessage }: Turn): string {
 }
 
 /** Messages of turns, oldest first, cut at the beginning. */
-function renderTurns(turns: PlacedTurn[]): string {
-  const lines = turns.flatMap(({ turn }) => [...turn.queryMessages.map(questionLine), answerLine(turn.responseMessage)])
+function renderTurns(turns: PlacedTurn[], markSecrets: (text: string) => string): string {
+  // Before messages are cut: a part of a value would not be known for one.
+  const marked = ({ content, ...message }: Message): Message => ({ ...message, content: markSecrets(content) })
+  const lines = turns.flatMap(({ turn }) => [
+    ...turn.queryMessages.map((message) => questionLine(marked(message))),
+    answerLine(marked(turn.responseMessage)),
+  ])
   let room = maxText
   const kept = lines.toReversed().filter((line) => {
     room -= line.length

@@ -25,6 +25,8 @@ import { type CurrentNarrative, currentNarrativeOf, labelOfNarrative, narrativeT
 /** Max narratives of a folder that are searched, newest first. */
 const maxSearched = 500
 const maxFound = 5
+/** Max matches that are checked for whether they may still be shown. */
+const maxChecked = 100
 
 const updateInput = () =>
   z.strictObject({
@@ -114,13 +116,13 @@ function narrativeSearch({
     action: 'memory.read',
     run: ({ id, query }, { folder }) =>
       store.read(async (rows) => {
-        const known = await listNarratives(rows, folder, maxSearched)
-        const one = id === undefined ? known.slice(0, 1) : [assertInFolder(await findNarrative(rows, id), folder, id)]
-        const found = query === undefined ? one : searchNarratives(known, query)
+        const one = id === undefined ? undefined : assertInFolder(await findNarrative(rows, id), folder, id)
+        const found =
+          one && query === undefined ? [await checkedNarrative(rows, one)] : await findCurrent(rows, folder, query)
         const checked = await Promise.all(
-          found.map(async (each) => ({
+          found.map(async ({ each, current }) => ({
             each,
-            current: await currentNarrativeOf(rows, each),
+            current,
             taskIds: (await tasksOfNarrative(rows, each.id)).map((task) => task.id),
           })),
         )
@@ -135,7 +137,32 @@ function narrativeSearch({
   })
 }
 
-/** Narratives that share the most words with the query, newer ones first. */
+interface CheckedNarrative {
+  each: Narrative
+  /** Undefined if it may no longer be shown. */
+  current: CurrentNarrative | undefined
+}
+
+async function checkedNarrative(rows: Reading, each: Narrative): Promise<CheckedNarrative> {
+  return { each, current: await currentNarrativeOf(rows, each) }
+}
+
+/** The best matches for a query, or else the latest one. Those that may no longer be shown come last and hide none. */
+async function findCurrent(rows: Reading, folder: string, query: string | undefined): Promise<CheckedNarrative[]> {
+  const known = await listNarratives(rows, folder, maxSearched)
+  const candidates = query === undefined ? known : searchNarratives(known, query)
+  const limit = query === undefined ? 1 : maxFound
+  const found: CheckedNarrative[] = []
+  const withheld: CheckedNarrative[] = []
+  for (const each of candidates.slice(0, maxChecked)) {
+    const checked = await checkedNarrative(rows, each)
+    ;(checked.current ? found : withheld).push(checked)
+    if (found.length === limit) break
+  }
+  return [...found, ...withheld].slice(0, limit)
+}
+
+/** Narratives that share words with the query, most words first, then newer ones. */
 function searchNarratives(known: readonly Narrative[], query: string): Narrative[] {
   const words = new Set(wordsIn(query))
   return known
@@ -145,7 +172,6 @@ function searchNarratives(known: readonly Narrative[], query: string): Narrative
     })
     .filter(({ shared }) => shared > 0)
     .sort((a, b) => b.shared - a.shared || b.each.id - a.each.id)
-    .slice(0, maxFound)
     .map(({ each }) => each)
 }
 

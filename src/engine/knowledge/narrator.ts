@@ -103,7 +103,12 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
     const busy: Session[] = []
     for (const session of moved) {
       if (stopped.signal.aborted) return
-      const news = await store.read((rows) => findNews(rows, session, { inHaste: options.folder !== undefined }))
+      const news = await store.read((rows) =>
+        findNews(rows, session, {
+          inHaste: options.folder !== undefined,
+          markSecrets: (text) => runtime.markSecrets?.(text) ?? text,
+        }),
+      )
       if (news === 'busy') {
         busy.push(session)
         continue

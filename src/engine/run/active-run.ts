@@ -11,8 +11,7 @@ import type { Thread, Usage } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { parkClaim } from '../../store/rows/released-runs.ts'
 import { advanceCaller, advanceRun, type FinishedClaim, fenceRun, finishClaim, isOwned } from '../../store/rows/runs.ts'
-import { clearTouchedFolder, insertSteps, readSteps } from '../../store/rows/steps.ts'
-import { callSumsOfRun } from '../../store/rows/usage.ts'
+import { clearTouchedFolder, insertSteps } from '../../store/rows/steps.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
@@ -24,6 +23,7 @@ import type { Claimant, ClaimedRun, WorkerHandle } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
 import { Journal, stepEventFields } from './context/journal.ts'
 import type { PathTurn } from './context/path-turn.ts'
+import { readProgress } from './context/progress.ts'
 import { surveyedBegins, touchedFolder } from './context/touched-folder.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
@@ -87,6 +87,7 @@ export class ActiveRun implements RunHandle<Engine> {
   readonly #mayHaveLeft: boolean
   /** The end of the last call, journalled here and not yet stored. */
   #held: Step | undefined
+  #areNotesStored = false
 
   /** Reads journal, context, prompt and notes. */
   static async open(engine: Engine, claimed: ClaimedRun, pool: WorkerHandle): Promise<ActiveRun> {
@@ -341,9 +342,18 @@ export class ActiveRun implements RunHandle<Engine> {
     await this.commit('step', async (tx) => {
       await this.fence(tx, advanceRun)
       await body?.(tx)
+      if (steps.some(isReply)) await this.recordNotes(tx)
       this.insert(tx, steps)
     })
     this.addSteps(steps)
+  }
+
+  /**
+   * Stores which notes the model was shown, with the first reply of this claim: a later claim may be shown others, and what it
+   * said by these stays in the journal.
+   */
+  async recordNotes(tx: Tx): Promise<void> {
+    if (!this.#areNotesStored) await this.notes.record(tx, this.claimed.run.id, this.engine.clock.now())
   }
 
   /**
@@ -358,6 +368,7 @@ export class ActiveRun implements RunHandle<Engine> {
   /** Notes that steps are stored, or held. */
   addSteps(steps: readonly Step[]): void {
     this.journal.add(...steps)
+    if (steps.some(isReply)) this.#areNotesStored = true
     this.tries = 0
     this.modelCall = undefined
   }
@@ -378,14 +389,8 @@ export class ActiveRun implements RunHandle<Engine> {
   }
 }
 
-/** The steps that earlier claims of a run have journalled, and the number of its last model call. */
-async function readProgress({ store }: Engine, { run, reserved = 0 }: ClaimedRun) {
-  // The first claim finds nothing but what it has reserved.
-  if (run.epoch === 1) return { steps: [], calls: reserved, costs: [] }
-  return store.read(async (rows) => {
-    const [steps, { last, sums }] = await Promise.all([readSteps(rows, run.id), callSumsOfRun(rows, run.id)])
-    return { steps, calls: last, costs: sums }
-  })
+function isReply({ kind }: Step): boolean {
+  return kind === 'reply'
 }
 
 /** Label of a run's conversation and of what it has done. */

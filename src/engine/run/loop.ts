@@ -86,6 +86,7 @@ async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<
     const asked: number[] = []
     for (const question of questions) asked.push(await storeQuestion(tx, run, question))
     if (isFirstRefusal) await emitLimit(tx, run)
+    await run.recordNotes(tx)
     run.insert(tx, steps)
     if (parked) await publishWait(tx, run, { approvals: asked, ...parked })
     return parked

@@ -62,7 +62,7 @@ export interface RequestOutcome {
 export interface RunNotes {
   text: string | undefined
   label: Label
-  /** Stores in the settling transaction which notes the run was shown. */
+  /** Stores which notes the run was shown, with its first reply that is journalled or with its end. */
   record(tx: Tx, runId: string, now: Millis): Promise<void>
 }
 

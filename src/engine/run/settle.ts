@@ -55,7 +55,7 @@ export async function settle(run: ActiveRun, proposed: Ending, last?: ReceivedRe
       journal: run.journal,
       ending,
       written,
-      notes: run.notes,
+      recordNotes: (tx) => run.recordNotes(tx),
       prompt: run.prompt,
       model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
       clamped: claimed.actor.model.clamped,
@@ -95,7 +95,7 @@ export async function endRun(end: Settlement): Promise<{ thread: Thread; turn: T
   const { thread, turn } = await writeTurn(end)
   await moveHeadOf(end)
   await consumeItems(end.tx, end.run.id, end.turnId)
-  await end.notes?.record(end.tx, end.run.id, end.now)
+  await end.recordNotes?.(end.tx)
   await end.engine.moments.inSettle(end)
   await markResultsRead(end)
   const isWoken = await joinOrCancelChildren(end)

@@ -13,7 +13,7 @@ import type { Engine } from '../runtime.ts'
 import type { ActiveRun } from './active-run.ts'
 import { messageOf } from './context/context.ts'
 import type { Journal } from './context/journal.ts'
-import type { RunEnd, RunNotes, WrittenFiles } from './moments.ts'
+import type { RunEnd, WrittenFiles } from './moments.ts'
 
 /** The sessions that a run's end touches: its own, and its requester's. */
 export interface RunSessions {
@@ -34,8 +34,8 @@ export interface Settlement extends RunEnd<Engine> {
   permissions?: readonly Permissions[]
   /** Why another model than the chosen one was asked. */
   clamped?: ModelClamp | undefined
-  /** Notes that the model was shown. */
-  notes?: RunNotes
+  /** Stores which notes the model was shown, unless that was done with a reply. Undefined if the process that ends the run does not execute it. */
+  recordNotes?(tx: Tx): Promise<void>
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
   /** Head of the session, as the run read it. */

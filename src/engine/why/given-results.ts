@@ -58,18 +58,35 @@ const minQuoted = 5
 /** A line with more words of its own says something else. */
 const minShare = 0.75
 
-/** Sequences of so many words that leave out no number: without it the line would state another fact. */
+/** Words without which a line would say the opposite. */
+const negations = new Set(
+  "not no never none nor neither cannot can't won't don't isn't without nicht kein keine keinen keiner nie niemals ohne pas jamais sans nunca ni sin".split(
+    ' ',
+  ),
+)
+
+/** Sequences of so many words that leave out no number and no negation: without it the line would state another fact. */
 function wordSequences(words: readonly string[], length: number): string[] {
-  const isFact = (word: string) => /\d/.test(word) && !/^result:\d+$/.test(word)
+  const isFact = (word: string) => (/\d/.test(word) && !/^result:\d+$/.test(word)) || negations.has(word)
   const starts = Array.from({ length: words.length - length + 1 }, (_, at) => at)
   return starts
     .filter((at) => ![...words.slice(0, at), ...words.slice(at + length)].some(isFact))
     .map((at) => ` ${words.slice(at, at + length).join(' ')} `)
 }
 
-/** Words and numbers in lower case, without punctuation. */
+/** Signs that change what the next word says: comparisons, a negation, a currency, the sign of a number. */
+const signBefore = String.raw`(?:[<>≤≥≠]=?|(?<!=)[=!]==?(?!=)|=>|&&|\|\||!(?=[\p{L}_(])|[$€£¥]|(?<![\p{L}\p{N}])[-−+±~](?=\d))[\s(]{0,3}`
+/** Signs that change the word before: a unit or a currency, C++ and C#. */
+const signAfter = String.raw`(?:\s?[%‰°€$£¥]|\+\+|#)(?![\p{L}\p{N}])`
+const word = new RegExp(
+  String.raw`(?:${signBefore}){0,3}[\p{L}\p{N}_]+(?:[./:'’-][\p{L}\p{N}_]+)*(?:${signAfter})?`,
+  'gu',
+)
+
+/** Words and numbers in lower case with the signs that change what they say, without other punctuation and marks of quotes. */
 function lowerCaseWords(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}_]+(?:[./:-][\p{L}\p{N}_]+)*/gu) ?? []
+  const plain = text.toLowerCase().replace(/^ {0,3}>[> ]{0,9} /gm, '')
+  return (plain.match(word) ?? []).map((found) => found.replace(/[\s(]+/g, '').replace('’', "'"))
 }
 
 /** Results with the runs that made them, if those are still stored. */

@@ -2,7 +2,6 @@ import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import { type Memory, type MemoryDraft, maxUntrustedScore } from '../../domain/memory.ts'
 import { wordCounts } from '../../domain/text/words.ts'
-import type { MemoryColumns } from '../knowledge-tables.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
@@ -104,6 +103,17 @@ export async function supersededBy(rows: Reading, id: number): Promise<Memory[]>
   return [...active, ...archived].map(memoryFrom).sort((a, b) => a.id - b.id)
 }
 
+/** Memories with these words, in upper or lower case, also archived and replaced ones; forgotten ones have none. */
+export async function memoriesWithWords(rows: Reading, content: string): Promise<Memory[]> {
+  const found: Memory[] = []
+  for (const table of ['memories', 'memories_archive'] as const) {
+    // Both have the same columns.
+    const query = rows.build.selectFrom(table as 'memories').selectAll()
+    found.push(...(await rows.all(query.where(sql<boolean>`lower(content) = lower(${content})`))).map(memoryFrom))
+  }
+  return found
+}
+
 /** Marks a memory as replaced: it stays readable, but no search finds it. */
 export async function supersede(tx: Tx, id: number, by: number): Promise<void> {
   await tx.run(tx.build.updateTable('memories').set({ superseded_by: by }).where('id', '=', id))
@@ -133,6 +143,11 @@ export async function addScore(tx: Tx, id: number, by: number): Promise<number |
       .returning('score'),
   )
   return row?.score
+}
+
+/** Records that a memory was said again. */
+export async function noteSaidAgain(tx: Tx, id: number, at: Millis): Promise<void> {
+  await tx.run(tx.build.updateTable('memories').set({ said_at: at }).where('id', '=', id))
 }
 
 /** Sets the tags and keywords of a memory and reindexes it. */
@@ -229,7 +244,7 @@ const insertWord = statement((db, arg: { word: string; id: number; hits: number 
   db.insertInto('memory_words').values({ word: arg.word, memory_id: arg.id, hits: arg.hits }),
 )
 
-export function memoryFrom(row: Selectable<Tables['memories']> | ({ id: number } & MemoryColumns)): Memory {
+export function memoryFrom(row: Selectable<Tables['memories'] | Tables['memories_archive']>): Memory {
   return {
     id: row.id,
     content: row.content,
@@ -244,6 +259,7 @@ export function memoryFrom(row: Selectable<Tables['memories']> | ({ id: number }
     resultId: row.result_id,
     narrativeId: row.narrative_id,
     createdAt: row.created_at,
+    saidAt: row.said_at ?? row.created_at,
     recalledAt: row.recalled_at,
     supersededBy: row.superseded_by,
     forgottenAt: row.forgotten_at,

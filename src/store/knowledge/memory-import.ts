@@ -10,6 +10,8 @@ export interface ImportedMemory extends MemoryDraft {
   narrativeId: number | null
   createdAt: Millis
   recalledAt: Millis
+  /** When it was last said again. */
+  saidAt: Millis | null
   /** Whether to insert it into the archive. */
   isArchived?: boolean
 }
@@ -17,7 +19,12 @@ export interface ImportedMemory extends MemoryDraft {
 /** Inserts an imported memory with its score and dates. */
 export async function insertImported(tx: Tx, memory: ImportedMemory): Promise<number> {
   const id = await insertMemory(tx, memory, memory.createdAt)
-  const past = { score: memory.score, recalled_at: memory.recalledAt, narrative_id: memory.narrativeId }
+  const past = {
+    score: memory.score,
+    recalled_at: memory.recalledAt,
+    ...(memory.saidAt !== null && { said_at: memory.saidAt }),
+    narrative_id: memory.narrativeId,
+  }
   await tx.run(tx.build.updateTable('memories').set(past).where('id', '=', id))
   if (memory.isArchived) await archiveMemory(tx, id)
   return id

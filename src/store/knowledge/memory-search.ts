@@ -57,5 +57,6 @@ function wordIndex(name: 'memory_words' | 'passage_words', of: 'memory_id' | 'pa
     only: sql``,
     maxIndexRows,
     unknownWeight,
+    leadsByCommon: true,
   }
 }

@@ -11,6 +11,8 @@ const minCommonCount = 100
 /** Max words that lead to candidates, the most significant ones; and max words that these are ranked by. */
 const maxLeads = 24
 const maxRanked = 500
+/** Max common words that lead to candidates beside rare ones, the most significant ones. */
+const maxCommonLeads = 4
 /** Max candidates that are ranked by all words. */
 const maxCandidates = 400
 
@@ -48,12 +50,14 @@ export interface WordIndex {
   unknownWeight: number
   /** Whether common words count for the order of what the rare ones find. */
   ranksByCommon?: boolean
+  /** Whether they also lead to documents: a rare word may be beside the point. */
+  leadsByCommon?: boolean
 }
 
 /**
  * Documents that share words with a query, best first. Rare words decide; common words are skipped unless there are no
- * others. Only documents that contain rare words are read, so the cost is bounded. `total` is the approximate number of
- * documents.
+ * others or the index says otherwise. The number of rows that are read is bounded: of a common word only the newest ones are. `total` is
+ * the approximate number of documents.
  */
 export async function searchByWords(
   rows: Reading,
@@ -66,15 +70,18 @@ export async function searchByWords(
   if (known.length === 0) return []
   const rare = known.filter(({ isCommon }) => !isCommon)
   const queryWords = rare.length > 0 ? rare : known
-  const leadWords: WeightedWord[] = []
+  const leads: Lead[] = []
   let indexRows = 0
   for (const word of queryWords.slice(0, maxLeads)) {
-    if (leadWords.length > 0 && indexRows + word.count > index.maxIndexRows) break
-    leadWords.push(word)
+    if (leads.length > 0 && indexRows + word.count > index.maxIndexRows) break
+    leads.push({ word, maxRows: index.maxIndexRows })
     indexRows += word.count
   }
-  const hits = await candidates(rows, index, leadWords)
-  const others = (index.ranksByCommon ? known : queryWords).filter((word) => !leadWords.includes(word))
+  if (index.leadsByCommon && rare.length > 0) leads.push(...commonLeads(known, index.maxIndexRows - indexRows))
+  const hits = await candidates(rows, index, leads.slice(0, maxLeads))
+  // Of a common word only some rows were read.
+  const isRead = new Set(leads.flatMap(({ word }) => (word.isCommon && rare.length > 0 ? [] : [word])))
+  const others = (index.ranksByCommon || index.leadsByCommon ? known : queryWords).filter((word) => !isRead.has(word))
   await addWords(rows, index, hits, others.slice(0, maxRanked))
   return [...hits]
     .map(([id, found]) => {
@@ -144,19 +151,35 @@ async function weighTerms(
   return { known: known.sort((a, b) => b.weight - a.weight || a.count - b.count), all: all || 1 }
 }
 
+/** A word by which candidates are found, and the max rows of the index that are read of it, the newest ones. */
+interface Lead {
+  word: WeightedWord
+  maxRows: number
+}
+
+/** Common words that say something, which share the rows that are left. */
+function commonLeads(known: readonly WeightedWord[], rowsLeft: number): Lead[] {
+  const telling = known.filter(
+    ({ isCommon, term: { importance = 1, isContext } }) => isCommon && importance === 1 && !isContext,
+  )
+  const words = telling.slice(0, maxCommonLeads)
+  const maxRows = Math.floor(rowsLeft / words.length)
+  return maxRows > 0 ? words.map((word) => ({ word, maxRows })) : []
+}
+
 /**
  * Documents that contain these words, each with the words it contains; of a very common word only the newest ones are read.
  * The words are encoded as bits of a sum (a document has a word at most once), so that one statement finds and ranks.
  */
 async function candidates(
   rows: Reading,
-  { table, of, only, maxIndexRows }: WordIndex,
-  leadWords: WeightedWord[],
+  { table, of, only }: WordIndex,
+  leads: Lead[],
 ): Promise<Map<number, WeightedWord[]>> {
-  const occurrences = leadWords.map(
-    ({ word, weight }, at) => sql`SELECT * FROM (
+  const occurrences = leads.map(
+    ({ word: { word, weight }, maxRows }, at) => sql`SELECT * FROM (
         SELECT ${of} AS id, ${sql.lit(2 ** at)} AS bit, CAST(${weight} AS DOUBLE PRECISION) AS weight
-        FROM ${table} WHERE word = ${word} ${only} ORDER BY ${of} DESC LIMIT ${sql.lit(maxIndexRows)}
+        FROM ${table} WHERE word = ${word} ${only} ORDER BY ${of} DESC LIMIT ${sql.lit(maxRows)}
       ) AS newest`,
   )
   const found = await rows.all(
@@ -167,7 +190,10 @@ async function candidates(
     ),
   )
   return new Map(
-    found.map(({ id, bits }) => [Number(id), leadWords.filter((_, at) => (Number(bits) & (2 ** at)) !== 0)]),
+    found.map(({ id, bits }) => [
+      Number(id),
+      leads.flatMap(({ word }, at) => ((Number(bits) & (2 ** at)) === 0 ? [] : [word])),
+    ]),
   )
 }
 

@@ -43,6 +43,12 @@ export async function askAgain(tx: Tx, id: number, now: ApprovalDisplay): Promis
   await tx.run(tx.build.updateTable('approvals').set(columns).where('id', '=', id))
 }
 
+/** Deletes what the approvals of one tool with this input would change. */
+export async function wipeChanges(tx: Tx, tool: string, input: unknown): Promise<void> {
+  const same = tx.build.updateTable('approvals').set({ change_text: '' })
+  await tx.run(same.where('tool', '=', tool).where('input_json', '=', JSON.stringify(input)))
+}
+
 type ApprovalDisplay = Pick<NewApproval, 'facts' | 'change' | 'hash' | 'covers' | 'coverage' | 'baseline' | 'askedAt'>
 
 function displayColumns(display: ApprovalDisplay) {

@@ -1,4 +1,4 @@
--- Schema 44
+-- Schema 45
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -315,7 +315,7 @@ narrative_id  INTEGER,
 created_at    INTEGER NOT NULL,
 recalled_at   INTEGER NOT NULL,
 superseded_by INTEGER,
-forgotten_at  INTEGER) STRICT;
+forgotten_at  INTEGER, said_at INTEGER) STRICT;
 
 CREATE INDEX memories_by_result ON memories (result_id) WHERE result_id IS NOT NULL;
 
@@ -341,7 +341,7 @@ narrative_id  INTEGER,
 created_at    INTEGER NOT NULL,
 recalled_at   INTEGER NOT NULL,
 superseded_by INTEGER,
-forgotten_at  INTEGER) STRICT;
+forgotten_at  INTEGER, said_at INTEGER) STRICT;
 
 CREATE INDEX memories_archive_by_run ON memories_archive (run_id) WHERE run_id IS NOT NULL;
 

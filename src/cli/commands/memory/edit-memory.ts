@@ -12,7 +12,7 @@ import { HeddleError, UsageError } from '../../../domain/errors.ts'
 import { shortId } from '../../../domain/id.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
 import { pipedInput } from '../../input/piped-input.ts'
-import { contentLine, datedMention, joinFirst, memoryMention } from '../../pages/memory-page.ts'
+import { contentLine, datedMention, joinFirst, memoryMention, noteMention } from '../../pages/memory-page.ts'
 import { canAsk, confirm, readInput } from '../../terminal/prompt.ts'
 import { printable } from '../../terminal/screen.ts'
 
@@ -103,6 +103,7 @@ export async function forgetMemory(
       ...olderLines(gone),
       ...restedOn(gone),
       ...twinLines(here, near),
+      ...gone.notes.map(({ path, line, text }) => noteMention(here.screen, `${path}:${line}`, text)),
     ].join('\n'),
   }
 }
@@ -137,7 +138,9 @@ function answerOf(
     `${what}    heddle memory show ${memory.id}`,
     contentLine(here.screen, memory),
     ...superseded.map((older) => memoryMention(here.screen, 'replaces', older)),
-    ...near.map((other) => datedMention(here.screen, 'similar:', { ...other, day: other.createdAt.slice(0, 10) })),
+    ...near.map((other) =>
+      datedMention(here.screen, 'similar:', { ...other, day: (other.saidAt ?? other.createdAt).slice(0, 10) }),
+    ),
     ...(first
       ? [
           `  ${near.length === 1 ? 'both' : 'all'} are kept. Is one outdated?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`,
