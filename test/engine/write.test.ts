@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
@@ -12,6 +12,7 @@ import { resultOf } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { readSteps } from '../../src/store/rows/steps.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
+import { fileTimes } from '../../src/tools/files/fingerprint.ts'
 import { inTurn } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
@@ -86,7 +87,7 @@ describe.each(databases)('writing on %s', (database) => {
     const steps = await pool.engine.store.read((rows) => readSteps(rows, runId))
     expect(steps.flatMap(({ payload }) => (payload as { seen?: unknown[] }).seen ?? [])).toEqual([
       { path: 'a', sha256: sha('one\n') },
-      { path: 'a', sha256: sha('two\n') },
+      { path: 'a', sha256: sha('two\n'), bornAt: fileTimes(statSync(join(pool.folder, 'a'))).bornAt },
     ])
     expect(JSON.stringify(model.requests)).not.toMatch(/"seen"/)
     expect(JSON.stringify(model.requests)).not.toContain(sha('one\n'))

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join, normalize } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -190,7 +199,7 @@ describe.each([
     const handle = pathHandle({ folder: folder.path, path: 'a.txt' }, swapped)
     const before = openDescriptors()
     expect((await failure(content(handle)))[0]).toMatch(/^(wrong_kind|forbidden)$/)
-    expect(openDescriptors()).toBe(before)
+    expect(openDescriptors()).toEqual(before)
   })
 
   test('what was swapped for something outside while it was opened is refused, and closed', async () => {
@@ -231,7 +240,7 @@ describe.each([
         })
         .catch(() => undefined)
     }
-    expect(openDescriptors()).toBe(before)
+    expect(openDescriptors()).toEqual(before)
   })
 
   test('the folder may be given by a link to it, and its absence is told', async () => {
@@ -312,8 +321,16 @@ test('what may not be read is told as such', async () => {
   ])
 })
 
-function openDescriptors(): number {
-  return readdirSync('/proc/self/fd').length
+/** Only those below the folder: others of the process are closed when their time comes. */
+function openDescriptors(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((name) => {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${name}`)
+      return target.startsWith(folder.path) ? target : []
+    } catch {
+      return []
+    }
+  })
 }
 
 function content(handle: PathHandle): Promise<string> {

@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 import { undo } from '../../../src/engine/files/undo.ts'
 import { fork } from '../../../src/engine/turns/fork.ts'
 import { resolveSession } from '../../../src/engine/turns/route.ts'
-import { edit, write } from '../hands.ts'
+import { edit, read, write } from '../hands.ts'
 import type { Deeds, Ground } from './ground.ts'
 import { byOne, createdFile, type TrueFile, textOf } from './true-file.ts'
-import { hand, newLines, observe, type Redraft, rewrite, type TrueLine } from './truth.ts'
+import { type Author, hand, newLines, observe, type Redraft, rewrite, type TrueLine } from './truth.ts'
 
 /** What agents do with their tools, and people by hand. */
 export function agentAndHandDeeds(ground: Ground): Deeds {
@@ -105,6 +105,34 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
       become(from, undefined)
       return `${from} to ${to}`
     },
+    async 'a hand moves and changes'() {
+      const [from, to] = [some() as string, fresh()]
+      mkdirSync(dirname(join(folder, to)), { recursive: true })
+      renameSync(join(folder, from), join(folder, to))
+      become(to, files.get(from) as TrueFile)
+      become(from, undefined)
+      const { next, end, how } = nextOf(to)
+      const file = asWritten(to, next, end)
+      putByHand(to, file)
+      becomeByHand(to, file)
+      return `${from} to ${to} ${how}`
+    },
+    async 'an agent copies what it saw'() {
+      const [from, to] = [some() as string, fresh()]
+      const was = files.get(from) as TrueFile
+      const added = chance(2) === 0 ? newLines(chance, 1) : []
+      const copied = {
+        ...was,
+        lines: [
+          ...was.lines,
+          ...added.map((text) => ({ text, authors: new Set([hand]), carriers: new Set<Author>() })),
+        ],
+      }
+      const runId = await say([read(from)], 'reader', [write(to, textOf(copied))])
+      before.set(runId, new Map([[to, undefined]]))
+      become(to, byOne(copied, runId))
+      return `${from} as ${to}${added.length > 0 ? ', and adds a line' : ''}`
+    },
     async 'a hand copies'() {
       const [from, to] = [some() as string, someOrFresh()]
       if (from === to) return 'not: the same'
@@ -119,11 +147,18 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
       const [one, other] = [some() as string, some() as string]
       if (one === other) return 'not: the same'
       const [first, second] = [files.get(one) as TrueFile, files.get(other) as TrueFile]
-      putByHand(one, second)
-      putByHand(other, first)
+      const isRenamed = chance(2) === 0
+      if (isRenamed) {
+        renameSync(join(folder, one), join(folder, 'swapped'))
+        renameSync(join(folder, other), join(folder, one))
+        renameSync(join(folder, 'swapped'), join(folder, other))
+      } else {
+        putByHand(one, second)
+        putByHand(other, first)
+      }
       becomeByHand(one, second)
       becomeByHand(other, first)
-      return `${one} and ${other}`
+      return `${one} and ${other}${isRenamed ? ' by renames' : ''}`
     },
     async 'a run is undone'() {
       const runId = [...before.keys()].at(-1 - chance(Math.min(2, before.size)))

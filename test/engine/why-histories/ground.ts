@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Database } from '../../setup/places.ts'
@@ -40,9 +40,9 @@ export async function newGround(database: Database, chance: Chance) {
     const lines = files.get(path)?.lines
     if (lines) past.set(path, [...(past.get(path) ?? []), lines])
   }
-  const say = async (calls: Calls, label = pick(labels)) => {
+  const say = async (calls: Calls, label = pick(labels), ...later: Calls[]) => {
     const words = `do ${nextNumber()}`
-    plans[words] = [calls]
+    plans[words] = [calls, ...later]
     return hands.ask(words, label)
   }
   // Each in a session of its own: one that has used the network asks before its next command.
@@ -55,9 +55,13 @@ export async function newGround(database: Database, chance: Chance) {
     recorded.clear()
     for (const [path, file] of files) recorded.set(path, file)
   }
+  /** Some editors write into a file; others, and git, put a new one in its place. */
   const putByHand = (path: string, file: TrueFile) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), textOf(file))
+    if (chance(2) === 0) return writeFileSync(join(folder, path), textOf(file))
+    const draft = join(folder, `${path}.draft`)
+    writeFileSync(draft, textOf(file))
+    renameSync(draft, join(folder, path))
   }
   /** Any command that leaves this content: what it is copied from lies outside of the folder. */
   const commandFor = (path: string, file: TrueFile) => {

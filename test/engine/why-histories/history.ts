@@ -30,6 +30,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     ...['a hand changes', 'a hand changes', 'a command changes', 'a command changes'],
     ...['an agent creates', 'a hand creates', 'a command creates', 'a command moves', 'a command moves'],
     ...['a command copies', 'a command removes', 'a hand moves', 'a hand copies', 'a hand swaps'],
+    ...['a hand moves and changes', 'an agent copies what it saw'],
     ...['a command appends', 'a command joins', 'a command sorts', 'a command cuts'],
     ...['a run is undone', 'a session is forked'],
     ...['a command swaps', 'a command rotates', 'two commands at once', 'an agent writes while a command runs'],
