@@ -1,4 +1,4 @@
-import { cpSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
@@ -44,6 +44,8 @@ describe.each(databases)('times of files, on %s', (database) => {
     await untilFilesAreLater()
     renameSync(at('away'), at('a.py'))
     expect(await author('a.py:1')).toEqual(by(first))
+    appendFileSync(at('a.py'), 'by hand\n')
+    expect([await author('a.py:1'), await author('a.py:10')]).toEqual([by(first), { by: 'outside' }])
   })
 
   test('a content that is written again is not told as moved, since it has the time of its writing', async () => {

@@ -6,8 +6,8 @@ import { significantLines } from './similar-versions.ts'
 import type { TracedFile, Tracer } from './traced-line.ts'
 
 /**
- * The last version of another file that this one is, renamed and perhaps changed since; undefined if there is none, or that is not known.
- * Only files that had a line of it are looked at.
+ * The last version of a file that this one is, renamed and perhaps changed since; undefined if there is none, or that is not known.
+ * Only files that had a line of it are looked at, and its own earlier versions: it may have been moved away and back.
  */
 export async function findRenamed(tracer: Tracer, file: TracedFile, hash: string): Promise<FileVersion | undefined> {
   const bytes = file.bornAt === undefined ? undefined : await tracer.contents.get(hash)
@@ -16,8 +16,8 @@ export async function findRenamed(tracer: Tracer, file: TracedFile, hash: string
   const lines = significantLines(text)
   const { files } = await tracer.index.filesWith(file.path, lines, lines)
   const found: FileVersion[] = []
-  for (const { name } of files) {
-    const versions = await tracer.versions.of(join(name.folder, name.path))
+  for (const path of [file.path, ...files.map(({ name }) => join(name.folder, name.path))]) {
+    const versions = await tracer.versions.of(path)
     const last = await findLastOf(tracer, file, versions)
     if (last) found.push(last)
   }
