@@ -22,6 +22,9 @@ describe.each(databases)('everyday work, on %s', (database) => {
   const gitIn = (folder: string, ...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', ...args], { cwd: folder, stdio: 'pipe' })
   const git = (...args: string[]) => gitIn(at('.'), ...args)
+  /** An agent reads a file, and then writes another one. */
+  const readAndWrite = (from: string, to: string, text: string) =>
+    talk('reader', 'copy it', [read(from)], [write(to, text)])
   /** Changes rows to what they were before a migration. */
   const forget = (change: string) =>
     pool().engine.store.write('step', async (tx) => void (await tx.run(raw(tx.build, sql.raw(change)))))
@@ -33,7 +36,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'mine')
     await untilFilesAreLater()
-    await talk('copies', 'copy it', [read('mine.json')], [write('staging.json', linesOf('config'))])
+    await readAndWrite('mine.json', 'staging.json', linesOf('config'))
     await say(edit('mine.json', 'line 5 that config', 'line five that config'))
     await untilFilesAreLater()
     git('checkout', 'mine.json')
@@ -68,7 +71,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'mine')
     await untilFilesAreLater()
-    await talk('copies', 'copy it', [read('mine.yaml')], [write('b.yaml', `${linesOf('template')}name: b\n`)])
+    await readAndWrite('mine.yaml', 'b.yaml', `${linesOf('template')}name: b\n`)
     await say(write('mine.yaml', linesOf('quite another')))
     await untilFilesAreLater()
     git('checkout', 'mine.yaml')
@@ -132,12 +135,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file that the user goes on with is not told as a copy of what an agent made of it', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     await untilFilesAreLater()
-    await talk(
-      'copies',
-      'copy it',
-      [read('mine.py')],
-      [write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`)],
-    )
+    await readAndWrite('mine.py', 'agents.py', `${linesOf('mine', 20)}a line of the agent\n`)
     await untilFilesAreLater()
     appendFileSync(at('mine.py'), 'one more of my own\n')
     expect(await author('mine.py:3')).toEqual(noRun)
@@ -145,7 +143,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file of the user that an agent copied stays the user’s if it is moved, made executable or copied with its times', async () => {
     writeFileSync(at('mine.py'), linesOf('mine'))
     await untilFilesAreLater()
-    await talk('copies', 'copy it', [read('mine.py')], [write('agents.py', linesOf('mine'))])
+    await readAndWrite('mine.py', 'agents.py', linesOf('mine'))
     await untilFilesAreLater()
     cpSync(at('mine.py'), at('copy.py'), { preserveTimestamps: true })
     expect(await author('copy.py:3')).toEqual(noRun)
@@ -164,12 +162,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
     git('add', '.')
     git('commit', '-qm', 'mine')
     await untilFilesAreLater()
-    await talk(
-      'copies',
-      'copy it',
-      [read('mine.py')],
-      [write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`)],
-    )
+    await readAndWrite('mine.py', 'agents.py', `${linesOf('mine', 20)}a line of the agent\n`)
     await untilFilesAreLater()
     git('checkout', '-q', 'other')
     git('checkout', '-q', 'main')
@@ -178,7 +171,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file of the user that an agent copied stays the user’s if another agent edits it, and records have no times', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     await untilFilesAreLater()
-    await talk('copies', 'copy it', [read('mine.py')], [write('agents.py', linesOf('mine', 20))])
+    await readAndWrite('mine.py', 'agents.py', linesOf('mine', 20))
     await say(edit('mine.py', 'line 20 that mine is made of', 'of the second agent'))
     await forget('UPDATE file_changes SET before_modified_at = NULL, before_changed_at = NULL, line_hashes = NULL')
     expect(await author('mine.py:3')).toEqual(noRun)
@@ -195,12 +188,7 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file of the user that an agent copied stays the user’s if it is renamed and changed', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     await untilFilesAreLater()
-    await talk(
-      'copies',
-      'copy it',
-      [read('mine.py')],
-      [write('agents.py', `${linesOf('mine', 20)}a line of the agent\n`)],
-    )
+    await readAndWrite('mine.py', 'agents.py', `${linesOf('mine', 20)}a line of the agent\n`)
     await untilFilesAreLater()
     renameSync(at('mine.py'), at('own.py'))
     appendFileSync(at('own.py'), 'one more of my own\n')
