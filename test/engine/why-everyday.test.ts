@@ -135,10 +135,13 @@ describe.each(databases)('everyday work, on %s', (database) => {
   test('a file that the user goes on with is not told as a copy of what an agent made of it', async () => {
     writeFileSync(at('mine.py'), linesOf('mine', 20))
     await untilFilesAreLater()
-    await readAndWrite('mine.py', 'agents.py', `${linesOf('mine', 20)}a line of the agent\n`)
+    const run = await readAndWrite('mine.py', 'agents.py', `${linesOf('mine', 20)}a line of the agent\n`)
     await untilFilesAreLater()
     appendFileSync(at('mine.py'), 'one more of my own\n')
-    expect(await author('mine.py:3')).toEqual(noRun)
+    // What the agent read was there before it wrote.
+    expect(await author('mine.py:3')).toEqual({ by: 'before' })
+    appendFileSync(at('mine.py'), 'a line of the agent\n')
+    expect(await author('mine.py:22')).toEqual(ofOrUnknown(run))
   })
   test('a file of the user that an agent copied stays the user’s if it is moved, made executable or copied with its times', async () => {
     writeFileSync(at('mine.py'), linesOf('mine'))

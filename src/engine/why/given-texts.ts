@@ -1,4 +1,7 @@
+import { join } from 'node:path'
+import type { Step } from '../../domain/run.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import { findThread, readMessagesOnPath, readStepsOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
@@ -10,11 +13,17 @@ const maxTurns = 20
 /** Fewer lines may be equal by chance. */
 const minGiven = 3
 
+/** A text that a run was given; `path`: absolute, of the file that it is from, if the run read one. */
+interface GivenText {
+  text: string
+  path?: string
+}
+
 /** Texts that a run was given before a call: it may have copied lines of them. */
 export class GivenTexts {
-  readonly #texts: readonly string[]
+  readonly #texts: readonly GivenText[]
 
-  constructor(texts: readonly string[]) {
+  constructor(texts: readonly GivenText[]) {
     this.#texts = texts
   }
 
@@ -23,10 +32,15 @@ export class GivenTexts {
     const wanted = [...new Set(lines)].map((line) => line.trim()).filter(isSignificantLine)
     let missing = Math.min(minGiven, wanted.length)
     for (const line of wanted) {
-      if (this.#texts.some((text) => text.includes(line))) missing--
+      if (this.#texts.some(({ text }) => text.includes(line))) missing--
       if (missing === 0) return true
     }
     return false
+  }
+
+  /** Whether the run had read this line in the file at an absolute path. */
+  hadReadLine(path: string, line: string): boolean {
+    return this.#texts.some((each) => each.path === path && each.text.includes(line.trim()))
   }
 }
 
@@ -34,7 +48,7 @@ export class GivenTexts {
 export async function textsGivenBefore(rows: Reading, runId: string, callId: string): Promise<GivenTexts> {
   const items = await itemsOfRun(rows, runId)
   const steps = await readSteps(rows, runId)
-  const isCall = ({ kind, payload }: (typeof steps)[number]) => kind === 'begun' && (payload as BegunStep).id === callId
+  const isCall = ({ kind, payload }: Step) => kind === 'begun' && (payload as BegunStep).id === callId
   const own = steps.slice(0, Math.max(0, steps.findIndex(isCall)))
   const turnId = items.flatMap(({ consumedByTurn }) => consumedByTurn ?? [])[0]
   const thread = turnId === undefined ? undefined : await findThread(rows, turnId)
@@ -42,13 +56,21 @@ export async function textsGivenBefore(rows: Reading, runId: string, callId: str
   const turns = thread ? await readMessagesOnPath(rows, thread, from) : []
   const stepsOfTurns = thread ? [...(await readStepsOnPath(rows, thread, from)).entries()] : []
   const others = stepsOfTurns.flatMap(([id, each]) => (id === runId ? [] : each))
+  const [session] = items[0] ? await findSessions(rows, { id: items[0].sessionId }) : []
+  const messages = [...items, ...turns.flatMap(({ queryMessages }) => queryMessages)]
   return new GivenTexts([
-    ...items.map(({ content }) => content),
-    ...turns.flatMap(({ queryMessages }) => queryMessages.map(({ content }) => content)),
-    ...[...own, ...others].flatMap(({ kind, payload }) =>
-      kind === 'ended' ? textsIn((payload as EndedStep).output) : [],
-    ),
+    ...messages.map(({ content }) => ({ text: content })),
+    ...[...own, ...others].flatMap((step) => answerOf(step, session?.folder)),
   ])
+}
+
+/** The texts of a tool's answer. */
+function answerOf({ kind, payload }: Step, folder: string | undefined): GivenText[] {
+  if (kind !== 'ended') return []
+  const { name, output, seen } = payload as EndedStep
+  const read = name === 'read_file' && folder !== undefined ? seen?.[0]?.path : undefined
+  const path = read === undefined ? undefined : join(folder ?? '', read)
+  return textsIn(output).map((text) => ({ text, ...(path !== undefined && { path }) }))
 }
 
 /** All texts in a tool's output, whatever its form. */

@@ -50,7 +50,9 @@ export async function manualOrigins(
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
-  const isTrivial = linesIn(text).map((line) => !isSignificantLine(line))
+  const texts = linesIn(text)
+  const textAt = (line: number) => texts[line] ?? ''
+  const isTrivial = texts.map((line) => !isSignificantLine(line))
   const holders = await findHolders(tracer, file, hash)
   if (!file.renamed && holders.length > 0 && !isShortText(text)) {
     const sources = await findSourcesByTime(tracer, file, holders)
@@ -60,11 +62,13 @@ export async function manualOrigins(
     const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
     const isDoubtful = mayBeCommand || (!sources && (await mayBeOther(tracer, file, holders)))
     const written: TracedLine = { author: unmatched, transfers: [] }
-    const given = sources ? new Set() : await linesGiven(tracer, file, all, { lines, texts: linesIn(text) })
+    const given = sources ? new Set() : await linesGiven(tracer, file, all, { lines, textAt })
+    const origins: (TracedLine | undefined)[][] = []
+    for (const each of all) origins.push(await withoutReadLines(tracer, file, each, lines.map(textAt)))
     const traced = lines.map((line, at) => {
       const doubts = (isDoubtful || given.has(line)) && !file.kept?.has(line) ? [written] : []
-      const found = all.flatMap((each) => each[at] ?? [])
-      return withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
+      const found = origins.flatMap((each) => each[at] ?? [])
+      return found.length === 0 ? written : withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
     })
     return { traced, hasExactMatch: true, mayBeReplaced: false, isTrivial }
   }
@@ -85,7 +89,9 @@ export async function manualOrigins(
     const origins = possibleOrigins(both.oldLines, both.newLines)
     const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
     const traced = await traceInVersion(tracer, file, version, before)
-    const byLine = new Map(before.map((line, at) => [line, traced[at]]))
+    const oldTexts = before.map((line) => both.oldLines[line] ?? '')
+    const found = version === file.renamed ? traced : await withoutReadLines(tracer, file, traced, oldTexts)
+    const byLine = new Map(before.map((line, at) => [line, found[at]]))
     all.push(
       lines.map((line) => {
         const from = origins[line] ?? []
@@ -110,6 +116,28 @@ export async function manualOrigins(
   return { traced, hasExactMatch: false, mayBeReplaced, isTrivial }
 }
 
+/** Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first. */
+async function withoutReadLines(
+  tracer: Tracer,
+  { path }: MovedFile,
+  traced: readonly (TracedLine | undefined)[],
+  texts: readonly string[],
+): Promise<(TracedLine | undefined)[]> {
+  const left: (TracedLine | undefined)[] = []
+  for (const [at, each] of traced.entries()) {
+    const version = each && toolVersionOf(each.author)
+    const given = version && (await tracer.calls.givenBefore(version))
+    left.push(given?.hadReadLine(path, texts[at] ?? '') ? undefined : each)
+  }
+  return left
+}
+
+/** The version by which a tool wrote a line; undefined if another author did. */
+function toolVersionOf(author: LineAuthor): FileVersion | undefined {
+  const isTool = author.by === 'version' && !author.version.command && author.version.runId !== null
+  return isTool ? author.version : undefined
+}
+
 /**
  * Lines whose runs were given them before they wrote them, unless this file had another content since: then they may have copied them
  * from here.
@@ -118,19 +146,18 @@ async function linesGiven(
   tracer: Tracer,
   { since = 0 }: MovedFile,
   all: readonly TracedLine[][],
-  { lines, texts }: { lines: readonly number[]; texts: readonly string[] },
+  { lines, textAt }: { lines: readonly number[]; textAt: (line: number) => string },
 ): Promise<Set<number>> {
   const byVersion = new Map<FileVersion, number[]>()
   for (const traced of all)
     for (const [at, { author }] of traced.entries()) {
-      const isTool = author.by === 'version' && !author.version.command && author.version.runId !== null
-      if (isTool && author.version.at > since)
-        byVersion.set(author.version, [...(byVersion.get(author.version) ?? []), lines[at] ?? 0])
+      const version = toolVersionOf(author)
+      if (version && version.at > since) byVersion.set(version, [...(byVersion.get(version) ?? []), lines[at] ?? 0])
     }
   const given = new Set<number>()
   for (const [version, own] of byVersion) {
     const before = await tracer.calls.givenBefore(version)
-    if (before.hadLines(own.map((line) => texts[line] ?? ''))) for (const line of own) given.add(line)
+    if (before.hadLines(own.map(textAt))) for (const line of own) given.add(line)
   }
   return given
 }

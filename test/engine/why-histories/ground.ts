@@ -15,7 +15,7 @@ export type Ground = Awaited<ReturnType<typeof newGround>>
 export type Deeds = Record<string, () => Promise<string>>
 
 /** A folder in which agents write, commands run and hands change files, and what is known of its lines. */
-export async function newGround(database: Database, chance: Chance) {
+export async function newGround(database: Database, chance: Chance, replacesFiles: boolean) {
   const plans: Record<string, Calls[]> = {}
   const hands = await newHands(database, planned(plans), [await unconfinedExec()])
   await hands.work()
@@ -58,7 +58,7 @@ export async function newGround(database: Database, chance: Chance) {
   /** Some editors write into a file; others, and git, put a new one in its place. */
   const putByHand = (path: string, file: TrueFile) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
-    if (chance(2) === 0) return writeFileSync(join(folder, path), textOf(file))
+    if (!replacesFiles || chance(2) === 0) return writeFileSync(join(folder, path), textOf(file))
     const draft = join(folder, `${path}.draft`)
     writeFileSync(draft, textOf(file))
     renameSync(draft, join(folder, path))

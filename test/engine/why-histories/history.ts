@@ -20,8 +20,16 @@ export interface History {
   remove(): Promise<void>
 }
 
-export async function newHistory(database: Database, chance: Chance): Promise<History> {
-  const ground = await newGround(database, chance)
+/**
+ * `leavesNoTrace`: hands also put new files in the place of old ones, as some editors do, and move files before that; agents copy what
+ * they saw. Then records and disk often do not tell who wrote a line.
+ */
+export async function newHistory(
+  database: Database,
+  chance: Chance,
+  { leavesNoTrace }: { leavesNoTrace: boolean },
+): Promise<History> {
+  const ground = await newGround(database, chance, leavesNoTrace)
   const { hands, stage, files, unseen, pick } = ground
   const deeds = { ...agentAndHandDeeds(ground), ...commandDeeds(ground) }
   const acts: string[] = []
@@ -30,7 +38,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     ...['a hand changes', 'a hand changes', 'a command changes', 'a command changes'],
     ...['an agent creates', 'a hand creates', 'a command creates', 'a command moves', 'a command moves'],
     ...['a command copies', 'a command removes', 'a hand moves', 'a hand copies', 'a hand swaps'],
-    ...['a hand moves and changes', 'an agent copies what it saw'],
+    ...(leavesNoTrace ? ['a hand moves and changes', 'an agent copies what it saw'] : []),
     ...['a command appends', 'a command joins', 'a command sorts', 'a command cuts'],
     ...['a run is undone', 'a session is forked'],
     ...['a command swaps', 'a command rotates', 'two commands at once', 'an agent writes while a command runs'],
