@@ -24,7 +24,7 @@ import { narrowIndexes } from './migrations/0041-narrow-indexes.ts'
 import { foundFiles } from './migrations/0042-found-files.ts'
 import { lineHashes } from './migrations/0043-line-hashes.ts'
 import { saidAgain } from './migrations/0044-said-again.ts'
-import { fileBirths } from './migrations/0045-file-births.ts'
+import { fileIdentities } from './migrations/0045-file-identities.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -92,7 +92,7 @@ export const migrations: readonly Migration[] = [
   foundFiles,
   lineHashes,
   saidAgain,
-  fileBirths,
+  fileIdentities,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

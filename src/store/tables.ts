@@ -235,8 +235,8 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     /** When the replaced file was last changed, and its content modified; null where there was none, or it was not recorded. */
     before_changed_at: Generated<number | null>
     before_modified_at: Generated<number | null>
-    /** When the replaced file was made. */
-    before_born_at: Generated<number | null>
+    /** Of the replaced file. */
+    before_identity: Generated<string | null>
   }
   /** Changes of files that the surveys around a command saw. A hash is empty where the content was not read. */
   command_changes: {
@@ -254,10 +254,10 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     line_hashes: Generated<string | null>
     before_changed_at: Generated<number | null>
     before_modified_at: Generated<number | null>
-    before_born_at: Generated<number | null>
-    /** When the content was last modified, and the file made; null where there is none, or it was not recorded. */
+    before_identity: Generated<string | null>
+    /** When the content was last modified, and the identity of the file; null where there is none, or it was not recorded. */
     modified_at: Generated<number | null>
-    born_at: Generated<number | null>
+    identity: Generated<string | null>
     /** Newest row of `file_changes` at that time. */
     follows: number
     since: number

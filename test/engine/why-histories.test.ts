@@ -89,9 +89,10 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
           const reason = notes[0]?.text.replace(/^.*who wrote line \d+: | \(run:.*/g, '') ?? ''
           tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1)
         }
-        // Where a command did it that no survey saw, the answer leads to its run, or to one that copied the line from there.
+        // Where a command did it that no survey saw, and no hand can have done it, the answer leads to its run, or to one that copied the
+        // line from there.
         const isRight = (runId: string) => authors.has(runId) || carriers.has(runId)
-        if (isUnseen && !author.runIds.some(isRight)) tally.faults.push(`misled: ${where}`)
+        if (isUnseen && !authors.has(hand) && !author.runIds.some(isRight)) tally.faults.push(`misled: ${where}`)
       } else if (!authors.has(answer) && !carriers.has(answer))
         tally.faults.push(`${answer === hand ? 'denied' : 'wrong'}: ${where}`)
     }

@@ -87,7 +87,7 @@ describe.each(databases)('writing on %s', (database) => {
     const steps = await pool.engine.store.read((rows) => readSteps(rows, runId))
     expect(steps.flatMap(({ payload }) => (payload as { seen?: unknown[] }).seen ?? [])).toEqual([
       { path: 'a', sha256: sha('one\n') },
-      { path: 'a', sha256: sha('two\n'), bornAt: fileTimes(statSync(join(pool.folder, 'a'))).bornAt },
+      { path: 'a', sha256: sha('two\n'), identity: fileTimes(statSync(join(pool.folder, 'a'))).identity },
     ])
     expect(JSON.stringify(model.requests)).not.toMatch(/"seen"/)
     expect(JSON.stringify(model.requests)).not.toContain(sha('one\n'))

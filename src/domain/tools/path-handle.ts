@@ -61,15 +61,15 @@ export interface FileContent {
   times: FileTimes
 }
 
-/** Microseconds since 1970: a millisecond is enough to make several files. */
-export type Micros = number
+/** Inode of a file and when it was made: many are made in one tick of the clock, and inodes are used again. */
+export type FileIdentity = string
 
 /** When a file was last changed, as only the kernel sets it, and its content last modified: a move changes only the former. */
 export interface FileTimes {
   changedAt: Millis
   modifiedAt: Millis
-  /** When it was made; absent if the file system does not tell. A file keeps it whatever it is called and whoever writes into it. */
-  bornAt?: Micros
+  /** Absent if the file system does not tell when files are made. A file keeps it whatever it is called and whoever writes into it. */
+  identity?: FileIdentity
 }
 
 /** New state of a file; an existing mode is kept unless given. */

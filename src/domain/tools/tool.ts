@@ -6,7 +6,7 @@ import type { ToolSpec } from '../model.ts'
 import type { SandboxPermissions } from '../persona.ts'
 import type { CallStatus } from '../turn.ts'
 import type { FetchResult, SafeFetch } from './fetch.ts'
-import type { FileLocation, Micros, PathHandle, ProtectedPlaces } from './path-handle.ts'
+import type { FileIdentity, FileLocation, PathHandle, ProtectedPlaces } from './path-handle.ts'
 import type { CommandVersions, Touched } from './touched.ts'
 
 /**
@@ -69,8 +69,8 @@ export interface SeenFile {
   path: string
   /** Hash of the whole content; null if it was too large. */
   sha256: string | null
-  /** When the file was made, if the call wrote it and the file system tells. */
-  bornAt?: Micros
+  /** Of the file, if the call wrote it. */
+  identity?: FileIdentity
 }
 
 /**

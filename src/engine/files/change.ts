@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
-import type { FileLocation, Micros } from '../../domain/tools/path-handle.ts'
+import type { FileIdentity, FileLocation } from '../../domain/tools/path-handle.ts'
 import type { ChangeFile } from '../../domain/tools/tool.ts'
 import { changesAtCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
 import { pathOf } from '../../tools/files/change-file.ts'
@@ -23,7 +23,7 @@ import { packContent } from './pack-content.ts'
 export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
   return (handle, make, keepsRest) =>
     run.fileQueue.inOrder(join(run.claimed.session.folder, handle.shown), async () => {
-      let bornAt: Micros | undefined
+      let identity: FileIdentity | undefined
       const seen = await handle.replaceFile(
         async (place) => {
           const current = place.before ? hashOf(place.before.bytes) : null
@@ -32,7 +32,7 @@ export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
             changesAtCall(rows, { runId: run.claimed.run.id, callId, folder: place.folder, path }),
           )
           if (current !== null && current === recorded?.after) {
-            bornAt = place.before?.times.bornAt
+            identity = place.before?.times.identity
             return { state: 'kept', answer: { path, sha256: current } }
           }
           await assertUnchanged(run, place, current, recorded)
@@ -46,10 +46,10 @@ export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
           return { state: { bytes }, answer: { path, sha256 } }
         },
         (times) => {
-          bornAt = times.bornAt
+          identity = times.identity
         },
       )
-      return { ...seen, ...(bornAt !== undefined && { bornAt }) }
+      return { ...seen, ...(identity !== undefined && { identity }) }
     })
 }
 

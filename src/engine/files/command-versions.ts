@@ -72,7 +72,7 @@ function changeOf(
     lineMap: map && writeLineMap(map),
     lineHashes: packLineHashes({ before: before?.bytes, after: after?.bytes, isRecorded }),
     modifiedAt: after?.times?.modifiedAt ?? null,
-    bornAt: after?.times?.bornAt ?? null,
+    identity: after?.times?.identity ?? null,
     replaced: before?.times,
   }
 }

@@ -1,5 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
-import type { Micros } from '../../domain/tools/path-handle.ts'
+import type { FileIdentity } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
@@ -30,10 +30,10 @@ export class CallFacts {
     return journal?.endOf(callId ?? '') ?? Number.MAX_SAFE_INTEGER
   }
 
-  /** When the file of a version was made; undefined if that is not recorded. */
-  async birthOf({ runId, callId, bornAt }: FileVersion): Promise<Micros | undefined> {
-    if (bornAt !== undefined || runId === null) return bornAt
-    return (await this.#journalOf(runId))?.birthOf(callId ?? '')
+  /** Identity of the file that a version left; undefined if that is not recorded. */
+  async identityOf({ runId, callId, identity }: FileVersion): Promise<FileIdentity | undefined> {
+    if (identity !== undefined || runId === null) return identity
+    return (await this.#journalOf(runId))?.identityOf(callId ?? '')
   }
 
   /** What the run of a tool's version was given before it. */

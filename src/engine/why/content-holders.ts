@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../store/rows/files/file-versions.ts'
+import { birthOf } from '../../tools/files/fingerprint.ts'
 import {
   isBefore,
   type LineAuthor,
@@ -84,11 +85,11 @@ async function isMadeAt(tracer: Tracer, version: FileVersion, time: Millis): Pro
 }
 
 /** Whether a content may be older than a version that has it, by the times of its file. */
-export function mayBeOlder({ since, modifiedAt, bornAt }: MovedFile, version: FileVersion): boolean {
+export function mayBeOlder({ since, modifiedAt, identity }: MovedFile, version: FileVersion): boolean {
   const madeAt = (version.modifiedAt ?? version.command?.since ?? version.at) - fileTimeSlackMs
   if (modifiedAt !== undefined && modifiedAt < madeAt) return true
   // A file that is older has had another content since if that is recorded.
-  return bornAt !== undefined && bornAt / 1000 < madeAt && since === undefined
+  return identity !== undefined && birthOf(identity) < madeAt && since === undefined
 }
 
 /** Traces lines of a content in each version that left it, and in versions of the same files that found it. */
@@ -174,6 +175,8 @@ interface TransferFacts {
   side?: 'before' | 'after'
   /** The content is known to come from just this version. */
   isProved?: boolean
+  /** The other file is known to be this one, renamed. */
+  isRenamed?: boolean
 }
 
 /** Traces lines in the content that a version of another file left, or found. */
@@ -182,13 +185,13 @@ export async function traceInVersion(
   { transferCount }: TracedFile,
   from: FileVersion,
   lines: readonly number[],
-  { version, side = 'after', isProved = false }: TransferFacts = {},
+  { version, side = 'after', isProved = false, isRenamed = false }: TransferFacts = {},
 ): Promise<TracedLine[]> {
   const { folder, path, at, command } = from
   const whole = join(folder, path)
   const all = await tracer.versions.of(whole)
   const isRemoved = all.at(-1)?.after === null
-  const isThere = isRemoved || (await tracer.disk.has(from))
+  const isThere = !isRenamed && (isRemoved || (await tracer.disk.has(from)))
   const how: LineTransfer['how'] = version ? 'copied' : isThere ? 'copied by hand' : 'moved by hand'
   const versions = all.filter((each) => compareVersions(each, from) < (side === 'after' ? 1 : 0))
   const end = { hash: from[side], at: side === 'after' ? at : (command?.since ?? at) }

@@ -3,6 +3,7 @@ import type { FileTimes, ProtectedPlaces } from '../../domain/tools/path-handle.
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import { type LineMap, lineBefore, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
+import { linesBroughtBack, newLinesOf } from './brought-back.ts'
 import { CallFacts } from './call-facts.ts'
 import { traceAmbiguousCopy } from './content-holders.ts'
 import { DiskState } from './disk-state.ts'
@@ -11,9 +12,10 @@ import { KnownVersions } from './known-versions.ts'
 import { LineIndex } from './line-index.ts'
 import { manualOrigins } from './manual-origins.ts'
 import { mergedOrigins } from './merged-origins.ts'
-import { OpenLines } from './open-lines.ts'
+import { linesOfSpans, OpenLines } from './open-lines.ts'
 import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
 import { reorderedOrigins } from './reordered-origins.ts'
+import { mayReplaceVersion } from './replaced-file.ts'
 import { findRenamed, isSameFile } from './same-file.ts'
 import {
   isBefore,
@@ -143,18 +145,28 @@ export class LineTracer implements Tracer {
     const origins = await this.#possibleOrigins(node, open)
     const why = node.via.kind === 'version' ? equalAfterReorder : equalAfterManualChange
     const since = node.parent?.at ?? node.at
+    const before = node.via.kind === 'version' ? { ...file, before: node.via.version } : file
+    const walk = (earlier: VersionNode, lines: readonly number[]) => this.#walk(before, earlier, lines)
     if (origins) {
       const author = await this.#authors.authorOf(file, node)
-      const moved = await this.#movedLines(file, node, open, origins)
+      const moved =
+        node.via.kind === 'gap'
+          ? await this.#movedLines(file, node, open, origins)
+          : await linesBroughtBack(node, author, newLinesOf(origins, open.lines()), walk)
       return open.followPossible(origins, { author, moved }, { since, why })
     }
     const map = await this.#lineMapOf(node)
     const newSpans = open.follow(map ?? [])
-    if (newSpans.length > 0)
-      open.resolveSpans(
-        map ? await this.#authors.authorOf(file, node) : await this.#authorOfMissing(file, node),
-        newSpans,
-      )
+    if (newSpans.length === 0) return
+    const author = map ? await this.#authors.authorOf(file, node) : await this.#authorOfMissing(file, node)
+    const added = linesOfSpans(newSpans)
+    const back = await linesBroughtBack(
+      node,
+      author,
+      added.map(({ line }) => line),
+      walk,
+    )
+    for (const { line, slot } of added) open.resolveLine(slot, back.get(line) ?? { author, transfers: [] })
   }
 
   /** Lines that the user or another program may have moved here from another file, replacing the version before. */
@@ -166,9 +178,8 @@ export class LineTracer implements Tracer {
   ): Promise<Map<number, TracedLine>> {
     const { via, hash } = node
     const kept = new Set(origins.flatMap((from, line) => (from.includes(newLine) ? [] : line)))
-    const isOther = kept.size < origins.length
     const isMostlyNew = kept.size * 2 < origins.length
-    if (via.kind !== 'gap' || !hash || !isOther || file.transferCount >= maxTransfers) return new Map()
+    if (via.kind !== 'gap' || !hash || file.transferCount >= maxTransfers) return new Map()
     const [lines, author] = [open.lines().map(({ line }) => line), await this.#authors.authorOf(file, node)]
     const found = await manualOrigins(this, { ...file, since: via.since, kept }, hash, lines, author)
     const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
@@ -176,7 +187,11 @@ export class LineTracer implements Tracer {
     // lines, if any similar file may have.
     const mayBeReplaced = found?.hasExactMatch || found?.mayBeReplaced
     const isInDoubt = (line: number) => mayBeReplaced || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
-    return new Map(all.filter(([line, each]) => each.author !== author && isInDoubt(line)))
+    const moved = new Map(all.filter(([line, each]) => each.author !== author && isInDoubt(line)))
+    const compared = { content: await this.#contentOf(hash, node), kept }
+    if (await mayReplaceVersion(this, file, node, compared))
+      for (const line of lines) if (!moved.has(line)) moved.set(line, { author, transfers: [] })
+    return moved
   }
 
   /** Author of lines that cannot be followed further because a content is missing. */
@@ -368,8 +383,8 @@ export class LineTracer implements Tracer {
 const equalAfterManualChange = 'the file was changed outside heddle, and the version before had equal lines'
 const equalAfterReorder = 'a command put lines in another order, and equal ones were there before'
 
-function timesOfFound({ found, modifiedAt, bornAt }: FileVersion): Partial<FileTimes> {
-  return { ...found, ...(modifiedAt !== undefined && { modifiedAt }), ...(bornAt !== undefined && { bornAt }) }
+function timesOfFound({ found, modifiedAt, identity }: FileVersion): Partial<FileTimes> {
+  return { ...found, ...(modifiedAt !== undefined && { modifiedAt }), ...(identity !== undefined && { identity }) }
 }
 
 /** Whether a command may have moved or copied a content from other files. */

@@ -60,9 +60,11 @@ export async function manualOrigins(
       ? await traceSources(tracer, file, sources, lines)
       : await traceHolders(tracer, file, holders, lines)
     const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-    const isDoubtful = mayBeCommand || (!sources && (await mayBeOther(tracer, file, holders)))
+    // Half of it was here before: it may have been edited until it was equal.
+    const mayBeEdited = file.kept !== undefined && file.kept.size * 2 >= texts.length
+    const isDoubtful = mayBeCommand || (!sources && (mayBeEdited || (await mayBeOther(tracer, file, holders))))
     const written: TracedLine = { author: unmatched, transfers: [] }
-    const given = sources ? new Set() : await linesGiven(tracer, file, all, { lines, textAt })
+    const given = sources ? new Set() : await linesGiven(tracer, all, { lines, textAt })
     const origins: (TracedLine | undefined)[][] = []
     for (const each of all) origins.push(await withoutReadLines(tracer, file, each, lines.map(textAt)))
     const traced = lines.map((line, at) => {
@@ -88,7 +90,7 @@ export async function manualOrigins(
     mayBeReplaced ||= mayReplace === true
     const origins = possibleOrigins(both.oldLines, both.newLines)
     const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
-    const traced = await traceInVersion(tracer, file, version, before)
+    const traced = await traceInVersion(tracer, file, version, before, { isRenamed: version === file.renamed })
     const oldTexts = before.map((line) => both.oldLines[line] ?? '')
     const found = version === file.renamed ? traced : await withoutReadLines(tracer, file, traced, oldTexts)
     const byLine = new Map(before.map((line, at) => [line, found[at]]))
@@ -138,21 +140,17 @@ function toolVersionOf(author: LineAuthor): FileVersion | undefined {
   return isTool ? author.version : undefined
 }
 
-/**
- * Lines whose runs were given them before they wrote them, unless this file had another content since: then they may have copied them
- * from here.
- */
+/** Lines whose runs were given them before they wrote them: they may have copied them from here. */
 async function linesGiven(
   tracer: Tracer,
-  { since = 0 }: MovedFile,
   all: readonly TracedLine[][],
   { lines, textAt }: { lines: readonly number[]; textAt: (line: number) => string },
 ): Promise<Set<number>> {
   const byVersion = new Map<FileVersion, number[]>()
   for (const traced of all)
     for (const [at, { author }] of traced.entries()) {
-      const version = toolVersionOf(author)
-      if (version && version.at > since) byVersion.set(version, [...(byVersion.get(version) ?? []), lines[at] ?? 0])
+      const version = author.by === 'version' && author.version.runId !== null ? author.version : undefined
+      if (version) byVersion.set(version, [...(byVersion.get(version) ?? []), lines[at] ?? 0])
     }
   const given = new Set<number>()
   for (const [version, own] of byVersion) {

@@ -34,9 +34,7 @@ export class OpenLines {
 
   /** Lines without an author so far. */
   lines(): { line: number; slot: number }[] {
-    return this.#spans.flatMap(({ line, slot, count }) =>
-      Array.from({ length: count }, (_, at) => ({ line: line + at, slot: slot + at })),
-    )
+    return linesOfSpans(this.#spans)
   }
 
   resolveLine(slot: number, traced: TracedLine): void {
@@ -103,6 +101,12 @@ export class OpenLines {
     }
     return this.#traced.slice(0, this.#count)
   }
+}
+
+export function linesOfSpans(spans: readonly LineSpan[]): { line: number; slot: number }[] {
+  return spans.flatMap(({ line, slot, count }) =>
+    Array.from({ length: count }, (_, at) => ({ line: line + at, slot: slot + at })),
+  )
 }
 
 function spansBySlot(slots: ReadonlyMap<number, number>): LineSpan[] {

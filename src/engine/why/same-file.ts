@@ -1,16 +1,15 @@
 import { join } from 'node:path'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
-import { isEarlier } from './content-holders.ts'
 import { significantLines } from './similar-versions.ts'
-import type { TracedFile, Tracer } from './traced-line.ts'
+import { isBefore, type TracedFile, type Tracer } from './traced-line.ts'
 
 /**
  * The last version of a file that this one is, renamed and perhaps changed since; undefined if there is none, or that is not known.
  * Only files that had a line of it are looked at, and its own earlier versions: it may have been moved away and back.
  */
 export async function findRenamed(tracer: Tracer, file: TracedFile, hash: string): Promise<FileVersion | undefined> {
-  const bytes = file.bornAt === undefined ? undefined : await tracer.contents.get(hash)
+  const bytes = file.identity === undefined ? undefined : await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
   if (text === undefined) return undefined
   const lines = significantLines(text)
@@ -19,9 +18,20 @@ export async function findRenamed(tracer: Tracer, file: TracedFile, hash: string
   for (const path of [file.path, ...files.map(({ name }) => join(name.folder, name.path))]) {
     const versions = await tracer.versions.of(path)
     const last = await findLastOf(tracer, file, versions)
-    if (last) found.push(last)
+    const isAway = last && (path !== file.path || (await wasReplaced(tracer, last, versions)))
+    if (isAway) found.push(last)
   }
   return found.sort(compareVersions).at(-1)
+}
+
+/** Whether another file has stood in the place of a version since. */
+async function wasReplaced(tracer: Tracer, version: FileVersion, versions: readonly FileVersion[]): Promise<boolean> {
+  const own = await tracer.calls.identityOf(version)
+  for (const later of versions.slice(versions.indexOf(version) + 1)) {
+    const identity = later.after === null ? undefined : await tracer.calls.identityOf(later)
+    if (identity !== undefined && identity !== own) return true
+  }
+  return false
 }
 
 async function findLastOf(
@@ -30,16 +40,16 @@ async function findLastOf(
   versions: readonly FileVersion[],
 ): Promise<FileVersion | undefined> {
   for (const version of versions.toReversed())
-    if (isEarlier(version, file) && (await isSameFile(tracer, file, version))) return version
+    if (isBefore(version, file.before) && (await isSameFile(tracer, file, version))) return version
   return undefined
 }
 
-/** Whether a file is the one that a version left, by the time at which it was made; undefined if that is not known. */
+/** Whether a file is the one that a version left; undefined if that is not known. */
 export async function isSameFile(
   tracer: Tracer,
-  { bornAt }: TracedFile,
+  { identity }: TracedFile,
   version: FileVersion,
 ): Promise<boolean | undefined> {
-  const birth = bornAt === undefined || version.after === null ? undefined : await tracer.calls.birthOf(version)
-  return birth === undefined ? undefined : birth === bornAt
+  const left = identity === undefined || version.after === null ? undefined : await tracer.calls.identityOf(version)
+  return left === undefined ? undefined : left === identity
 }

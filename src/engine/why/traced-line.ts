@@ -1,5 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
-import type { Micros } from '../../domain/tools/path-handle.ts'
+import type { FileIdentity } from '../../domain/tools/path-handle.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import type { CallFacts } from './call-facts.ts'
@@ -46,8 +46,8 @@ export interface TracedFile {
   changedAt?: Millis
   /** When its content was last modified; before `changedAt` if it was moved since, or copied with its times. */
   modifiedAt?: Millis
-  /** When the file was made: it keeps that if it is renamed or changed. */
-  bornAt?: Micros
+  /** The file keeps it if it is renamed or changed. */
+  identity?: FileIdentity
   /** The file has several hard links: changes by another name are not recorded. */
   hasOtherNames?: true
   /** The version whose origin this is: nothing later can explain it. */

@@ -86,8 +86,8 @@ CREATE TABLE command_changes (
   before_changed_at bigint,
   before_modified_at bigint,
   modified_at bigint,
-  before_born_at bigint,
-  born_at bigint,
+  before_identity text COLLATE "C",
+  identity text COLLATE "C",
   CONSTRAINT command_changes_check CHECK ((origin_path IS NULL) = (origin_hash IS NULL)),
   CONSTRAINT command_changes_found_check CHECK (found = 0 OR found = 1),
   CONSTRAINT command_changes_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
@@ -206,7 +206,7 @@ CREATE TABLE file_changes (
   line_hashes text COLLATE "C",
   before_changed_at bigint,
   before_modified_at bigint,
-  before_born_at bigint,
+  before_identity text COLLATE "C",
   CONSTRAINT file_changes_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT file_changes_pkey PRIMARY KEY (id)
 );

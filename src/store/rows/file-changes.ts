@@ -79,7 +79,7 @@ export function replacedColumns(times: FileTimes | undefined) {
   return {
     before_changed_at: times ? Math.ceil(times.changedAt) : null,
     before_modified_at: times ? Math.trunc(times.modifiedAt) : null,
-    before_born_at: times?.bornAt ?? null,
+    before_identity: times?.identity ?? null,
   }
 }
 
@@ -165,7 +165,7 @@ export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Pr
 }
 
 export function changeFrom(row: ChangeRow): StoredFileChange {
-  const { before_changed_at: changedAt, before_modified_at: modifiedAt, before_born_at: bornAt } = row
+  const { before_changed_at: changedAt, before_modified_at: modifiedAt, before_identity: identity } = row
   return {
     id: row.id,
     runId: row.run_id,
@@ -180,7 +180,7 @@ export function changeFrom(row: ChangeRow): StoredFileChange {
     lineMap: row.line_map,
     lineHashes: row.line_hashes,
     ...(changedAt !== null &&
-      modifiedAt !== null && { replaced: { changedAt, modifiedAt, ...(bornAt !== null && { bornAt }) } }),
+      modifiedAt !== null && { replaced: { changedAt, modifiedAt, ...(identity !== null && { identity }) } }),
   }
 }
 
@@ -202,7 +202,7 @@ const insert = statement((db, row: NewRow) =>
     line_hashes: row.line_hashes,
     before_changed_at: row.before_changed_at,
     before_modified_at: row.before_modified_at,
-    before_born_at: row.before_born_at,
+    before_identity: row.before_identity,
   }),
 )
 

@@ -256,7 +256,7 @@ CREATE TABLE file_changes (
   mode        INTEGER,
   at          INTEGER NOT NULL,
   undone_at   INTEGER
-, line_map TEXT, line_hashes TEXT, before_changed_at INTEGER, before_modified_at INTEGER, before_born_at INTEGER) STRICT;
+, line_map TEXT, line_hashes TEXT, before_changed_at INTEGER, before_modified_at INTEGER, before_identity TEXT) STRICT;
 
 CREATE INDEX file_changes_by_content ON file_changes (after_hash);
 
@@ -777,7 +777,7 @@ CREATE TABLE command_changes (
   line_map    TEXT,
   follows     INTEGER NOT NULL,
   since       INTEGER NOT NULL,
-  at          INTEGER NOT NULL, found INTEGER NOT NULL DEFAULT 0 CHECK (found = 0 OR found = 1), line_hashes TEXT, before_changed_at INTEGER, before_modified_at INTEGER, modified_at INTEGER, before_born_at INTEGER, born_at INTEGER,
+  at          INTEGER NOT NULL, found INTEGER NOT NULL DEFAULT 0 CHECK (found = 0 OR found = 1), line_hashes TEXT, before_changed_at INTEGER, before_modified_at INTEGER, modified_at INTEGER, before_identity TEXT, identity TEXT,
   CHECK ((origin_path IS NULL) = (origin_hash IS NULL))
 ) STRICT;
 

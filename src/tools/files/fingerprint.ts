@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs'
 import type { Millis } from '../../domain/clock.ts'
-import type { FileTimes } from '../../domain/tools/path-handle.ts'
+import type { FileIdentity, FileTimes } from '../../domain/tools/path-handle.ts'
 
 /** Fingerprint that changes with every change of a file: only the kernel sets `ctime`, so no program can hide a change. */
 export function fileFingerprint({ ino, size, mode, ctimeMs, mtimeMs }: Stats): string {
@@ -17,6 +17,11 @@ export function readFingerprint(mark: string): { size: number; isFile: boolean; 
   return { size, isFile: (mode & kindBits) === plainFile, changedAt }
 }
 
-export function fileTimes({ ctimeMs, mtimeMs, birthtimeMs }: Stats): FileTimes {
-  return { changedAt: ctimeMs, modifiedAt: mtimeMs, ...(birthtimeMs > 0 && { bornAt: Math.round(birthtimeMs * 1000) }) }
+export function fileTimes({ ino, ctimeMs, mtimeMs, birthtimeMs }: Stats): FileTimes {
+  return { changedAt: ctimeMs, modifiedAt: mtimeMs, ...(birthtimeMs > 0 && { identity: `${ino} ${birthtimeMs}` }) }
+}
+
+/** When a file with this identity was made. */
+export function birthOf(identity: FileIdentity): Millis {
+  return Number(identity.split(' ')[1])
 }

@@ -5,7 +5,7 @@ import type { Part, Source } from '../../../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../../../domain/model.ts'
 import type { Step } from '../../../domain/run.ts'
 import { mainArgument } from '../../../domain/text/main-argument.ts'
-import type { Micros } from '../../../domain/tools/path-handle.ts'
+import type { FileIdentity } from '../../../domain/tools/path-handle.ts'
 import type { AwaitedRuns, Effect, ToolOutcome } from '../../../domain/tools/tool.ts'
 import { isMemoryWriter } from '../../../domain/tools/tool-names.ts'
 import type { UnsafeCall } from '../../../domain/tools/touched.ts'
@@ -156,10 +156,10 @@ export class Journal {
     return this.#of('ended').find(({ payload }) => (payload as EndedStep).id === callId)?.at
   }
 
-  /** When the file was made that a call wrote; undefined if that is not recorded. */
-  birthOf(callId: string): Micros | undefined {
+  /** Identity of the file that a call wrote; undefined if that is not recorded. */
+  identityOf(callId: string): FileIdentity | undefined {
     const end = this.#payloads<EndedStep>('ended').find(({ id }) => id === callId)
-    return end?.seen?.find(({ bornAt }) => bornAt !== undefined)?.bornAt
+    return end?.seen?.find(({ identity }) => identity !== undefined)?.identity
   }
 
   /** Calls that may have changed something and cannot be undone. */

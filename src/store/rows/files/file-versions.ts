@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { Millis } from '../../../domain/clock.ts'
-import type { FileTimes, Micros } from '../../../domain/tools/path-handle.ts'
+import type { FileIdentity, FileTimes } from '../../../domain/tools/path-handle.ts'
 import type { Touched } from '../../../domain/tools/touched.ts'
 import { raw } from '../../raw.ts'
 import { statement } from '../../statement.ts'
@@ -23,9 +23,9 @@ export interface CommandChange {
   origin?: { path: string; hash: string }
   lineMap: string | null
   lineHashes: string
-  /** When the content was last modified, and the file made; null where there is none, or that is not known. */
+  /** When the content was last modified, and the identity of the file; null where there is none, or that is not known. */
   modifiedAt: Millis | null
-  bornAt: Micros | null
+  identity: FileIdentity | null
   /** Of the file before the command. */
   replaced?: FileTimes | undefined
   /** Start and end of the command. With `isFound`: last change of the file, and start of the command. */
@@ -40,8 +40,8 @@ export interface FileVersion extends StoredFileChange {
   command?: { since: Millis; origin?: { path: string; hash: string } }
   /** When a content that a command left or found was last modified, in whole milliseconds; absent if that was not recorded. */
   modifiedAt?: Millis
-  /** When the file that a command left or found was made; absent if that was not recorded. */
-  bornAt?: Micros
+  /** Identity of the file that a command left or found; absent if that was not recorded. */
+  identity?: FileIdentity
   /** A command found the file in this state, without a record of the change; `before` and `after` are the same. */
   found?: { changedAt: Millis }
   /** Order of all versions: id of the last tool change, then id of the command's change. */
@@ -63,7 +63,7 @@ export function recordCommandChange(tx: Tx, change: CommandChange): void {
       line_hashes: change.lineHashes,
       ...replacedColumns(change.replaced),
       modified_at: change.modifiedAt === null ? null : Math.trunc(change.modifiedAt),
-      born_at: change.bornAt,
+      identity: change.identity,
       since: change.since,
       at: change.at,
       found: change.isFound ? 1 : 0,
@@ -171,12 +171,12 @@ function fromToolRow(row: Selectable<Tables['file_changes']>): FileVersion {
 }
 
 function fromCommandRow(row: Selectable<Tables['command_changes']>): FileVersion {
-  const { origin_path: path, origin_hash: hash, since, modified_at, born_at } = row
+  const { origin_path: path, origin_hash: hash, since, modified_at, identity } = row
   const change = changeFrom({ ...row, mode: null, undone_at: null })
   const order = [row.follows, row.id] as const
   const times = {
     ...(modified_at !== null && { modifiedAt: modified_at }),
-    ...(born_at !== null && { bornAt: born_at }),
+    ...(identity !== null && { identity: identity }),
   }
   const version = { ...change, order, ...times }
   if (row.found) return { ...version, found: { changedAt: since } }
@@ -187,10 +187,10 @@ const insertCommandChange = statement((db, row: Omit<Selectable<Tables['command_
   raw(
     db,
     sql`INSERT INTO command_changes (run_id, call_id, folder, path, before_hash, after_hash, origin_path, origin_hash,
-          line_map, line_hashes, before_changed_at, before_modified_at, before_born_at, modified_at, born_at, follows, since, at, found)
+          line_map, line_hashes, before_changed_at, before_modified_at, before_identity, modified_at, identity, follows, since, at, found)
         VALUES (${row.run_id}, ${row.call_id}, ${row.folder}, ${row.path}, ${row.before_hash}, ${row.after_hash},
           ${row.origin_path}, ${row.origin_hash}, ${row.line_map}, ${row.line_hashes},
-          ${row.before_changed_at}, ${row.before_modified_at}, ${row.before_born_at}, ${row.modified_at}, ${row.born_at},
+          ${row.before_changed_at}, ${row.before_modified_at}, ${row.before_identity}, ${row.modified_at}, ${row.identity},
           coalesce((SELECT max(id) FROM file_changes), 0), ${row.since}, ${row.at}, ${row.found})`,
   ),
 )

@@ -28,7 +28,7 @@ export function recordFoundFiles(tx: Tx, { at, ...call }: SurveyBefore, found: r
     const hash = content.sha256
     const since = Math.ceil(times.changedAt)
     const state = { path, before: hash, after: hash, lineMap: null, lineHashes, modifiedAt: times.modifiedAt }
-    recordCommandChange(tx, { ...call, ...state, bornAt: times.bornAt ?? null, since, at, isFound: true })
+    recordCommandChange(tx, { ...call, ...state, identity: times.identity ?? null, since, at, isFound: true })
   }
 }
 

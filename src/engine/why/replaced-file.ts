@@ -1,0 +1,39 @@
+import { birthOf } from '../../tools/files/fingerprint.ts'
+import { decodeText } from '../../tools/files/text-kind.ts'
+import { linesIn } from '../files/match-lines.ts'
+import { fileTimeSlackMs } from './content-holders.ts'
+import { isSameFile } from './same-file.ts'
+import type { TracedFile, Tracer } from './traced-line.ts'
+import type { VersionNode } from './version-chain.ts'
+
+/** A content, and which of its lines the version before had, too. */
+interface ComparedContent {
+  content: Buffer | undefined
+  kept: ReadonlySet<number>
+}
+
+/**
+ * Whether a file may have been put in the place of the version before, instead of being an edit of that: it is older, or another file
+ * with little in common, or the run of that version had been given lines of it. Then lines that both have need not be the same ones.
+ */
+export async function mayReplaceVersion(
+  tracer: Tracer,
+  file: TracedFile,
+  { parent }: VersionNode,
+  { content, kept: keptLines }: ComparedContent,
+): Promise<boolean> {
+  const before = parent?.via.kind === 'version' ? parent.via.version : undefined
+  if (!before) return false
+  const texts = linesIn((content && decodeText(content)) ?? '')
+  const kept = texts.filter((_, at) => keptLines.has(at))
+  const added = texts.filter((_, at) => !keptLines.has(at))
+  const { identity, modifiedAt } = file
+  const madeAt = (before.command?.since ?? before.at) - fileTimeSlackMs
+  if (modifiedAt !== undefined && modifiedAt < madeAt) return true
+  const isSame = await isSameFile(tracer, file, before)
+  if (identity !== undefined && isSame === false && birthOf(identity) < madeAt) return true
+  if (isSame === false && kept.length < added.length) return true
+  if (before.command || before.runId === null) return false
+  const given = await tracer.calls.givenBefore(before)
+  return (added.length === 0 ? isSame === false : given.hadLines(added)) && given.hadLines(kept)
+}
