@@ -4,7 +4,7 @@ import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { Journal } from '../run/context/journal.ts'
-import { type GivenTexts, textsGivenBefore } from './given-texts.ts'
+import { type GivenTexts, textsGivenBefore } from './by-hand/given-texts.ts'
 
 /** Facts about the calls that left versions, from their journals, each read once per answer. */
 export class CallFacts {

@@ -2,11 +2,11 @@ import type { Millis } from '../../domain/clock.ts'
 import type { FileIdentity } from '../../domain/tools/path-handle.ts'
 import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
+import type { LineIndex } from './by-hand/line-index.ts'
 import type { CallFacts } from './call-facts.ts'
 import type { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import type { KnownVersions } from './known-versions.ts'
-import type { LineIndex } from './line-index.ts'
 
 /** Author of a line, as far as records prove it. */
 export type LineAuthor =

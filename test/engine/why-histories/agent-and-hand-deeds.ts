@@ -16,6 +16,7 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
     chance,
     files,
     before,
+    unrecorded,
     labels,
     some,
     fresh,
@@ -115,6 +116,7 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
       const file = asWritten(to, next, end)
       putByHand(to, file)
       becomeByHand(to, file)
+      unrecorded.add(to)
       return `${from} to ${to} ${how}`
     },
     async 'an agent copies what it saw'() {

@@ -28,6 +28,8 @@ export async function newGround(database: Database, chance: Chance, replacesFile
   const before = new Map<string, Map<string, TrueFile | undefined>>()
   /** Files as they were last recorded: when a run wrote them, or a command found them. */
   const recorded = new Map<string, TrueFile>()
+  /** Files that a hand moved and changed at once: no command that finds them records them, since neither path nor content is known. */
+  const unrecorded = new Set<string>()
   const unseen = new Set<string>()
   const labels = ['main', 'other']
   let asked = 0
@@ -50,10 +52,14 @@ export async function newGround(database: Database, chance: Chance, replacesFile
     survey()
     return say([{ name: 'exec', input: { command } }], `command-${nextNumber()}`)
   }
-  /** What a command finds is recorded: all files that there are. */
+  /** What a command finds is recorded: nearly all files that there are. */
   const survey = () => {
+    const before = new Map(recorded)
     recorded.clear()
-    for (const [path, file] of files) recorded.set(path, file)
+    for (const [path, file] of files) {
+      const last = unrecorded.has(path) ? before.get(path) : file
+      if (last) recorded.set(path, last)
+    }
   }
   /** Some editors write into a file; others, and git, put a new one in its place. */
   const putByHand = (path: string, file: TrueFile) => {
@@ -71,18 +77,20 @@ export async function newGround(database: Database, chance: Chance, replacesFile
   }
   const become = (path: string, file: TrueFile | undefined) => {
     keepPast(path)
+    unrecorded.delete(path)
     if (file) files.set(path, file)
     else files.delete(path)
     if (file) recorded.set(path, file)
   }
   const becomeByHand = (path: string, file: TrueFile) => {
-    const last = recorded.get(path)
+    const [last, isUnrecorded] = [recorded.get(path), unrecorded.has(path)]
     const twins = [...files].flatMap(([other, each]) =>
       other !== path && textOf(each) === textOf(file) ? [each.lines] : [],
     )
     become(path, { ...file, lines: asCopied(seenByHand(file.lines, last?.lines), twins) })
     if (last) recorded.set(path, last)
     else recorded.delete(path)
+    if (isUnrecorded) unrecorded.add(path)
   }
   const asWritten = (path: string, next: Redraft, end: LineEnd): TrueFile => ({
     lines: observe(files.get(path)?.lines ?? [], next, hand),
@@ -113,6 +121,7 @@ export async function newGround(database: Database, chance: Chance, replacesFile
     stage,
     files,
     before,
+    unrecorded,
     unseen,
     labels,
     plans,

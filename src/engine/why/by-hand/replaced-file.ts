@@ -1,10 +1,10 @@
-import { birthOf } from '../../tools/files/fingerprint.ts'
-import { decodeText } from '../../tools/files/text-kind.ts'
-import { linesIn } from '../files/match-lines.ts'
+import { birthOf } from '../../../tools/files/fingerprint.ts'
+import { decodeText } from '../../../tools/files/text-kind.ts'
+import { linesIn } from '../../files/match-lines.ts'
+import type { TracedFile, Tracer } from '../traced-line.ts'
+import type { VersionNode } from '../version-chain.ts'
 import { fileTimeSlackMs } from './content-holders.ts'
 import { isSameFile } from './same-file.ts'
-import type { TracedFile, Tracer } from './traced-line.ts'
-import type { VersionNode } from './version-chain.ts'
 
 /** A content, and which of its lines the version before had, too. */
 interface ComparedContent {

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import type { Step } from '../../domain/run.ts'
-import { itemsOfRun } from '../../store/rows/inbox.ts'
-import { findSessions } from '../../store/rows/sessions.ts'
-import { readSteps } from '../../store/rows/steps.ts'
-import { findThread, readMessagesOnPath, readStepsOnPath } from '../../store/rows/threads.ts'
-import type { Reading } from '../../store/store.ts'
-import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
-import type { BegunStep, EndedStep } from '../run/context/journal.ts'
+import type { Step } from '../../../domain/run.ts'
+import { itemsOfRun } from '../../../store/rows/inbox.ts'
+import { findSessions } from '../../../store/rows/sessions.ts'
+import { readSteps } from '../../../store/rows/steps.ts'
+import { findThread, readMessagesOnPath, readStepsOnPath } from '../../../store/rows/threads.ts'
+import type { Reading } from '../../../store/store.ts'
+import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
+import type { BegunStep, EndedStep } from '../../run/context/journal.ts'
 
 /** Max turns before the run's own whose texts are searched. */
 const maxTurns = 20

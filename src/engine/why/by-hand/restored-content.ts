@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { Millis } from '../../domain/clock.ts'
-import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
-import { hashIn } from '../files/file-now.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { hashIn } from '../../files/file-now.ts'
+import type { DiskState } from '../disk-state.ts'
+import type { MovedFile, Tracer } from '../traced-line.ts'
 import { fileTimeSlackMs, isEarlier } from './content-holders.ts'
-import type { DiskState } from './disk-state.ts'
-import type { MovedFile, Tracer } from './traced-line.ts'
 
 /**
  * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before,

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
-import { decodeText } from '../../tools/files/text-kind.ts'
+import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { decodeText } from '../../../tools/files/text-kind.ts'
+import { isBefore, type TracedFile, type Tracer } from '../traced-line.ts'
 import { significantLines } from './similar-versions.ts'
-import { isBefore, type TracedFile, type Tracer } from './traced-line.ts'
 
 /**
  * The last version of a file that this one is, renamed and perhaps changed since; undefined if there is none, or that is not known.

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { Millis } from '../../domain/clock.ts'
-import { compareVersions, type FileVersion, versionsWithContent } from '../../store/rows/files/file-versions.ts'
-import { birthOf } from '../../tools/files/fingerprint.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import { compareVersions, type FileVersion, versionsWithContent } from '../../../store/rows/files/file-versions.ts'
+import { birthOf } from '../../../tools/files/fingerprint.ts'
 import {
   isBefore,
   type LineAuthor,
@@ -11,7 +11,7 @@ import {
   type TracedFile,
   type TracedLine,
   type Tracer,
-} from './traced-line.ts'
+} from '../traced-line.ts'
 
 /** Max versions that are compared as possible origins. */
 export const maxSimilarVersions = 8

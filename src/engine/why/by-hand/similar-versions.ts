@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import { compareVersions, type FileVersion } from '../../store/rows/files/file-versions.ts'
-import { decodeText } from '../../tools/files/text-kind.ts'
-import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
-import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
-import { linesIn } from '../files/match-lines.ts'
+import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { decodeText } from '../../../tools/files/text-kind.ts'
+import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
+import { hashLine, unpackLineHashes } from '../../files/line-hashes.ts'
+import { linesIn } from '../../files/match-lines.ts'
+import type { MovedFile, Tracer } from '../traced-line.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
 import { minSimilarLetters, minSimilarShare } from './line-index.ts'
 import { isStillThere } from './restored-content.ts'
-import type { MovedFile, Tracer } from './traced-line.ts'
 
 /** Shorter texts may be equal by chance. */
 const minLines = 2

@@ -1,14 +1,14 @@
 import { dirname, join } from 'node:path'
-import type { FileName } from '../../store/rows/files/file-versions.ts'
+import type { FileName } from '../../../store/rows/files/file-versions.ts'
 import {
   hasRecords,
   type LineRecord,
   lineRecordsBelow,
   lineRecordsElsewhere,
-} from '../../store/rows/files/line-hashes.ts'
-import type { Reading } from '../../store/store.ts'
-import { namesInFolders } from '../files/file-author.ts'
-import { hashLine, unpackLineHashes } from '../files/line-hashes.ts'
+} from '../../../store/rows/files/line-hashes.ts'
+import type { Reading } from '../../../store/store.ts'
+import { namesInFolders } from '../../files/file-author.ts'
+import { hashLine, unpackLineHashes } from '../../files/line-hashes.ts'
 
 /** Max records that are read from each table. */
 const maxRecords = 200_000

@@ -1,9 +1,18 @@
 import { join } from 'node:path'
-import type { FileVersion } from '../../store/rows/files/file-versions.ts'
-import { decodeText } from '../../tools/files/text-kind.ts'
-import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
-import { linesOfBoth } from '../files/line-map.ts'
-import { linesIn } from '../files/match-lines.ts'
+import type { FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { decodeText } from '../../../tools/files/text-kind.ts'
+import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
+import { linesOfBoth } from '../../files/line-map.ts'
+import { linesIn } from '../../files/match-lines.ts'
+import { anyEqualLine, newLine, possibleOrigins } from '../possible-origins.ts'
+import {
+  type LineAuthor,
+  type MovedFile,
+  mergeTracedLines,
+  type TracedLine,
+  type Tracer,
+  unknownAuthor,
+} from '../traced-line.ts'
 import {
   ambiguousCopy,
   findHolders,
@@ -13,17 +22,8 @@ import {
   traceInVersion,
   traceSources,
 } from './content-holders.ts'
-import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
 import { mayBeRestored } from './restored-content.ts'
 import { isShortText, similarVersions, versionsWithShortContent } from './similar-versions.ts'
-import {
-  type LineAuthor,
-  type MovedFile,
-  mergeTracedLines,
-  type TracedLine,
-  type Tracer,
-  unknownAuthor,
-} from './traced-line.ts'
 
 /** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
 interface ManualOrigins {
@@ -50,59 +50,71 @@ export async function manualOrigins(
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined) return undefined
-  const texts = linesIn(text)
-  const textAt = (line: number) => texts[line] ?? ''
-  const isTrivial = texts.map((line) => !isSignificantLine(line))
+  const content: AskedContent = { bytes, text, texts: linesIn(text), lines, unmatched }
+  const isTrivial = content.texts.map((line) => !isSignificantLine(line))
   const holders = await findHolders(tracer, file, hash)
   if (!file.renamed && holders.length > 0 && !isShortText(text)) {
-    const sources = await findSourcesByTime(tracer, file, holders)
-    const { all, isCut } = sources
-      ? await traceSources(tracer, file, sources, lines)
-      : await traceHolders(tracer, file, holders, lines)
-    const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-    // Half of it was here before: it may have been edited until it was equal.
-    const mayBeEdited = file.kept !== undefined && file.kept.size * 2 >= texts.length
-    const isDoubtful = mayBeCommand || (!sources && (mayBeEdited || (await mayBeOther(tracer, file, holders))))
-    const written: TracedLine = { author: unmatched, transfers: [] }
-    const given = sources ? new Set() : await linesGiven(tracer, all, { lines, textAt })
-    const origins: (TracedLine | undefined)[][] = []
-    for (const each of all) origins.push(await withoutReadLines(tracer, file, each, lines.map(textAt)))
-    const traced = lines.map((line, at) => {
-      const doubts = (isDoubtful || given.has(line)) && !file.kept?.has(line) ? [written] : []
-      const found = origins.flatMap((each) => each[at] ?? [])
-      return found.length === 0 ? written : withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
-    })
+    const traced = await traceEqualContent(tracer, file, holders, content)
     return { traced, hasExactMatch: true, mayBeReplaced: false, isTrivial }
   }
-  const all: (LineMatch | undefined)[][] = []
+  const found = await traceSimilarContent(tracer, file, holders, content)
+  return found && { ...found, hasExactMatch: false, isTrivial }
+}
+
+/** A content, the lines of it that are asked about, and the author of those that no other file had. */
+interface AskedContent {
+  bytes: Buffer
+  text: string
+  texts: readonly string[]
+  lines: readonly number[]
+  unmatched: LineAuthor
+}
+
+/** Traces lines in versions with the same content. */
+async function traceEqualContent(
+  tracer: Tracer,
+  file: MovedFile,
+  holders: readonly FileVersion[],
+  { texts, lines, unmatched }: AskedContent,
+): Promise<TracedLine[]> {
+  const textAt = (line: number) => texts[line] ?? ''
+  const sources = await findSourcesByTime(tracer, file, holders)
+  const { all, isCut } = sources
+    ? await traceSources(tracer, file, sources, lines)
+    : await traceHolders(tracer, file, holders, lines)
+  const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
+  // Half of it was here before: it may have been edited until it was equal.
+  const mayBeEdited = file.kept !== undefined && file.kept.size * 2 >= texts.length
+  const isDoubtful = mayBeCommand || (!sources && (mayBeEdited || (await mayBeOther(tracer, file, holders))))
+  const given = sources ? new Set() : await linesGiven(tracer, all, { lines, textAt })
+  const origins: (TracedLine | undefined)[][] = []
+  for (const each of all) origins.push(await withoutReadLines(tracer, file, each, lines.map(textAt)))
+  const written: TracedLine = { author: unmatched, transfers: [] }
+  return lines.map((line, at) => {
+    const doubts = (isDoubtful || given.has(line)) && !file.kept?.has(line) ? [written] : []
+    const found = origins.flatMap((each) => each[at] ?? [])
+    return found.length === 0 ? written : withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
+  })
+}
+
+/** Traces lines in the file that this one was before it was renamed, and in versions that have some of them. */
+async function traceSimilarContent(
+  tracer: Tracer,
+  file: MovedFile,
+  holders: readonly FileVersion[],
+  { bytes, text, lines, unmatched }: AskedContent,
+): Promise<Pick<ManualOrigins, 'traced' | 'mayBeReplaced'> | undefined> {
   const short = await versionsWithShortContent(tracer, holders, text)
   const { similar, isCut } = await similarVersions(tracer, file, text)
   const others = [...short, ...similar].filter(({ version }) => version !== file.renamed)
+  const all: (LineMatch | undefined)[][] = []
   let mayBeReplaced = false
   for (const { version, isUnread, mayReplace } of [...(file.renamed ? [{ version: file.renamed }] : []), ...others]) {
     const content = isUnread ? undefined : await tracer.contents.get(version.after ?? '', version)
     const both = content && linesOfBoth(content, bytes)
-    if (!both) {
-      const uncompared = { author: uncomparedAuthor(version), transfers: [] }
-      all.push(lines.map(() => ({ origins: [uncompared], isSure: false })))
-      continue
-    }
-    mayBeReplaced ||= mayReplace === true
-    const origins = possibleOrigins(both.oldLines, both.newLines)
-    const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
-    const traced = await traceInVersion(tracer, file, version, before, { isRenamed: version === file.renamed })
-    const oldTexts = before.map((line) => both.oldLines[line] ?? '')
-    const found = version === file.renamed ? traced : await withoutReadLines(tracer, file, traced, oldTexts)
-    const byLine = new Map(before.map((line, at) => [line, found[at]]))
-    all.push(
-      lines.map((line) => {
-        const from = origins[line] ?? []
-        const tracedOrigins = from.flatMap((each) => (each === anyEqualLine ? anyLine : (byLine.get(each) ?? [])))
-        return tracedOrigins.length === 0
-          ? undefined
-          : { origins: tracedOrigins, isSure: version === file.renamed && !from.includes(newLine) }
-      }),
-    )
+    const uncompared = { origins: [{ author: uncomparedAuthor(version), transfers: [] }], isSure: false }
+    mayBeReplaced ||= both !== undefined && mayReplace === true
+    all.push(both ? await matchLinesOf(tracer, file, version, both, lines) : lines.map(() => uncompared))
   }
   if (isCut) all.push(lines.map(() => ({ origins: [uncomparedLine], isSure: false })))
   if (all.length === 0) return undefined
@@ -115,7 +127,29 @@ export async function manualOrigins(
     const found = (sure.length > 0 ? sure : matches).flatMap(({ origins }) => origins)
     return withUnknownActor(mergeTracedLines([...written, ...found], { since: null, why: ambiguousLine }), unmatched)
   })
-  return { traced, hasExactMatch: false, mayBeReplaced, isTrivial }
+  return { traced, mayBeReplaced }
+}
+
+/** Possible origins of each line in one version. */
+async function matchLinesOf(
+  tracer: Tracer,
+  file: MovedFile,
+  version: FileVersion,
+  { oldLines, newLines }: { oldLines: string[]; newLines: string[] },
+  lines: readonly number[],
+): Promise<(LineMatch | undefined)[]> {
+  const isRenamed = version === file.renamed
+  const origins = possibleOrigins(oldLines, newLines)
+  const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
+  const traced = await traceInVersion(tracer, file, version, before, { isRenamed })
+  const texts = before.map((line) => oldLines[line] ?? '')
+  const found = isRenamed ? traced : await withoutReadLines(tracer, file, traced, texts)
+  const byLine = new Map(before.map((line, at) => [line, found[at]]))
+  return lines.map((line) => {
+    const from = origins[line] ?? []
+    const all = from.flatMap((each) => (each === anyEqualLine ? anyLine : (byLine.get(each) ?? [])))
+    return all.length === 0 ? undefined : { origins: all, isSure: isRenamed && !from.includes(newLine) }
+  })
 }
 
 /** Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first. */
