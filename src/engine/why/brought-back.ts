@@ -9,11 +9,12 @@ import type { VersionNode } from './version-chain.ts'
 export async function linesBroughtBack(
   node: VersionNode,
   author: LineAuthor,
-  lines: readonly number[],
+  newLines: () => readonly number[],
   walk: (earlier: VersionNode, lines: readonly number[]) => Promise<TracedLine[]>,
 ): Promise<Map<number, TracedLine>> {
-  const earlier = node.via.kind === 'version' && node.via.version.command ? ancestorWith(node) : undefined
-  if (!earlier) return new Map()
+  const { earlier } = node
+  const lines = earlier ? newLines() : []
+  if (!earlier || lines.length === 0) return new Map()
   const doubt = { since: node.at, why: 'a command brought back a content that the file had before' }
   const then = await walk(earlier, lines)
   return new Map(
@@ -22,13 +23,6 @@ export async function linesBroughtBack(
       return [line, mergeTracedLines(all, doubt)]
     }),
   )
-}
-
-/** The last version before this one with the same content. */
-function ancestorWith({ hash, parent }: VersionNode): VersionNode | undefined {
-  let each = hash ? parent : undefined
-  while (each && each.hash !== hash) each = each.parent
-  return each
 }
 
 /** Lines that may be new in a version. */

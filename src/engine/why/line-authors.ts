@@ -152,7 +152,7 @@ export class LineTracer implements Tracer {
       const moved =
         node.via.kind === 'gap'
           ? await this.#movedLines(file, node, open, origins)
-          : await linesBroughtBack(node, author, newLinesOf(origins, open.lines()), walk)
+          : await linesBroughtBack(node, author, () => newLinesOf(origins, open.lines()), walk)
       return open.followPossible(origins, { author, moved }, { since, why })
     }
     const map = await this.#lineMapOf(node)
@@ -160,12 +160,7 @@ export class LineTracer implements Tracer {
     if (newSpans.length === 0) return
     const author = map ? await this.#authors.authorOf(file, node) : await this.#authorOfMissing(file, node)
     const added = linesOfSpans(newSpans)
-    const back = await linesBroughtBack(
-      node,
-      author,
-      added.map(({ line }) => line),
-      walk,
-    )
+    const back = await linesBroughtBack(node, author, () => added.map(({ line }) => line), walk)
     for (const { line, slot } of added) open.resolveLine(slot, back.get(line) ?? { author, transfers: [] })
   }
 

@@ -1,8 +1,13 @@
 import { join } from 'node:path'
 import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { birthOf } from '../../../tools/files/fingerprint.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isBefore, type TracedFile, type Tracer } from '../traced-line.ts'
+import { fileTimeSlackMs } from './content-holders.ts'
 import { significantLines } from './similar-versions.ts'
+
+/** Max versions of a file whose identities are looked up in journals. */
+const maxJournals = 8
 
 /**
  * The last version of a file that this one is, renamed and perhaps changed since; undefined if there is none, or that is not known.
@@ -27,7 +32,7 @@ export async function findRenamed(tracer: Tracer, file: TracedFile, hash: string
 /** Whether another file has stood in the place of a version since. */
 async function wasReplaced(tracer: Tracer, version: FileVersion, versions: readonly FileVersion[]): Promise<boolean> {
   const own = await tracer.calls.identityOf(version)
-  for (const later of versions.slice(versions.indexOf(version) + 1)) {
+  for (const later of versions.slice(versions.indexOf(version) + 1).slice(0, maxJournals)) {
     const identity = later.after === null ? undefined : await tracer.calls.identityOf(later)
     if (identity !== undefined && identity !== own) return true
   }
@@ -39,8 +44,14 @@ async function findLastOf(
   file: TracedFile,
   versions: readonly FileVersion[],
 ): Promise<FileVersion | undefined> {
-  for (const version of versions.toReversed())
-    if (isBefore(version, file.before) && (await isSameFile(tracer, file, version))) return version
+  const madeAt = file.identity === undefined ? 0 : birthOf(file.identity) + fileTimeSlackMs
+  let journals = maxJournals
+  for (const version of versions.toReversed()) {
+    if (!isBefore(version, file.before)) continue
+    // A tool makes its file after the record, and soon: only the last ones before that may be it.
+    if (version.identity === undefined && (version.at > madeAt || journals-- <= 0)) continue
+    if (await isSameFile(tracer, file, version)) return version
+  }
   return undefined
 }
 
