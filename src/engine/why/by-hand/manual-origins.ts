@@ -29,7 +29,7 @@ import { isShortText, similarVersions, versionsWithShortContent } from './simila
 interface ManualOrigins {
   traced: TracedLine[]
   hasExactMatch: boolean
-  /** Another file that may have been moved has all lines that the content kept, and more of it: it may have replaced this one. */
+  /** Another file has all lines that the content kept, and more of it: it may have replaced this one. */
   mayBeReplaced: boolean
   /** For each line of the content, whether it has at most three characters, such as "}". */
   isTrivial: boolean[]
