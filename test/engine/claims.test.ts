@@ -1,13 +1,17 @@
 import { afterEach, describe, expect } from 'vitest'
+import type { WriteArea } from '../../src/domain/crash-points.ts'
 import { claimRuns } from '../../src/engine/run/claim.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions, lockSession } from '../../src/store/rows/sessions.ts'
-import { gate, manualClock, scriptedModel } from '../../src/testing.ts'
+import { gate, manualClock, type ScriptedReply, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { countStatements } from '../setup/statement-counter.ts'
 import { testOn } from '../setup/test-on.ts'
-import { newEngine, type TestEngine } from './engine.ts'
+import { newEngine, type TestEngine, testTool } from './engine.ts'
+import { boundTo } from './watched-clock.ts'
+
+const never = new AbortController().signal
 
 describe.each(databases)('claims on %s', (database) => {
   const test = testOn(database)
@@ -124,4 +128,68 @@ describe.each(databases)('claims on %s', (database) => {
       await holding
       expect(await claim()).toEqual(['b'])
     })
+
+  // SQLite has one writer: nothing is queued between what an end reads of the queue and its commit.
+  if (database === 'postgres') {
+    const push = testTool('push', 'unsafe', () => 'pushed')
+
+    /** A worker with one slot, whose first run is about to leave it: only the COMMIT of this area is missing. */
+    const leavingSlot = async (area: WriteArea, first: ScriptedReply) => {
+      const options = { clock: manualClock(), limits: { maxRunning: 1 }, tools: [push], ask: ['push'] }
+      under = await newEngine(database, scriptedModel([first, { text: 'done' }]), options)
+      const store = boundTo(under.engine.store)
+      const [commit, look] = [gate(), gate()]
+      let isLeaving = false
+      under.engine.store = {
+        ...store,
+        write: (at, body) =>
+          store.write(at, async (tx) => {
+            const value = await body(tx)
+            if (at !== area) return value
+            isLeaving = true
+            await commit.pass(never)
+            return value
+          }),
+        read: (body) =>
+          store.read((rows) =>
+            body({
+              ...rows,
+              async all(query) {
+                const found = await rows.all(query)
+                if (isLeaving) await look.pass(never)
+                return found
+              },
+            }),
+          ),
+      }
+      // Its first sweep is over then, and there is no other: no time passes.
+      await countStatements(() => under.work())
+      await queue(['a'])
+      await commit.reached
+      return { commit, look }
+    }
+
+    const leaving: [string, WriteArea, ScriptedReply][] = [
+      ['ends', 'settle', { text: 'done' }],
+      ['waits for an answer', 'step', { calls: [{ name: 'push' }] }],
+    ]
+    test.each(leaving)('a run that is queued while the one before it %s takes its slot', async (_, area, first) => {
+      const { commit, look } = await leavingSlot(area, first)
+      look.open()
+      // The worker looks, and there is no room yet.
+      await countStatements(() => queue(['b']))
+      commit.open()
+      await under.turns(1, 'b')
+    })
+
+    test('a slot that becomes free while the worker looks for one is taken', async () => {
+      const { commit, look } = await leavingSlot('settle', { text: 'done' })
+      await queue(['b'])
+      await look.reached
+      commit.open()
+      await under.turns(1, 'a')
+      look.open()
+      await under.turns(1, 'b')
+    })
+  }
 })

@@ -1,6 +1,6 @@
 import type { Decision } from '../../../domain/approval.ts'
 import { lanes } from '../../../domain/run.ts'
-import { viewOfClaimant } from '../../../store/rows/queue.ts'
+import { type ClaimView, viewOfClaimant } from '../../../store/rows/queue.ts'
 import type { Reading } from '../../../store/store.ts'
 import type { Engine } from '../../runtime.ts'
 import { decide } from '../approvals/decide.ts'
@@ -32,6 +32,8 @@ export class Claimer {
   readonly #writing = new Set<Promise<void>>()
   #claiming: Promise<void> | undefined
   #lookAgain = false
+  /** Whether a run was queued at the last look, or a look is under way. */
+  #mayBeQueued = false
   #isDraining = false
 
   constructor(engine: Engine, options: ClaimerOptions) {
@@ -58,6 +60,14 @@ export class Claimer {
       })
   }
 
+  /**
+   * Claims for a slot that a run has left, unless nothing waits for it. On PostgreSQL a run may be queued after the end of another
+   * has read the queue, and looked at before that end commits: then the end has seen no run, and the look no free slot.
+   */
+  claimForFreeSlot(isQueueEmpty: boolean): void {
+    if (!isQueueEmpty || this.#mayBeQueued) this.claimAvailable()
+  }
+
   async #claimAll(): Promise<void> {
     const { lease, start } = this.#options
     while (this.#lookAgain && !this.#isDraining) {
@@ -66,12 +76,26 @@ export class Claimer {
       if (lease.atRisk) await lease.heartbeat()
       for (let found = true; found && !this.#isDraining; ) {
         const { claimant } = this
-        if (!claimant || !(await this.#engine.store.read((rows) => isAnyClaimable(rows, this.#engine, claimant)))) break
+        if (!claimant || !(await this.#isAnyClaimable(claimant))) break
         const claimed = await claimRuns(this.#engine, claimant, maxBatch)
         for (const each of claimed) start(each)
         found = claimed.length > 0
       }
     }
+  }
+
+  /**
+   * Whether a claim is worth a try. Takes no lock and may be out of date: each claim checks the limits itself. It is asked with each
+   * hint: of the workers without room for what is queued, none may take the claim lock.
+   */
+  #isAnyClaimable(claimant: Claimant): Promise<boolean> {
+    // The look may miss a slot that becomes free meanwhile.
+    this.#mayBeQueued = true
+    return this.#engine.store.read(async (rows) => {
+      const view = await viewOfClaimant(rows, claimant.workerId)
+      this.#mayBeQueued = view?.queued !== 0
+      return view !== undefined && view.queued > 0 && (await hasRoom(rows, this.#engine, claimant, view))
+    })
   }
 
   /** Accepts an input; the run of an idle session is claimed in the same commit and started. */
@@ -105,14 +129,13 @@ export class Claimer {
   }
 }
 
-/**
- * Whether a claim is worth a try. Takes no lock and may be out of date: each claim checks the limits itself. It is asked with each
- * hint: of the workers without room for what is queued, none may take the claim lock.
- */
-async function isAnyClaimable(rows: Reading, { limits }: Engine, { workerId, sessionId }: Claimant): Promise<boolean> {
-  const view = await viewOfClaimant(rows, workerId)
-  if (!view || view.queued === 0) return false
-  const { running } = view
+/** Whether there is a slot for what is queued, and this claimant may have it. */
+async function hasRoom(
+  rows: Reading,
+  { limits }: Engine,
+  { sessionId }: Claimant,
+  { running }: ClaimView,
+): Promise<boolean> {
   const isAnyAllowed =
     sessionId === undefined &&
     running.every(({ suspects }) => suspects === 0) &&

@@ -18,8 +18,8 @@ interface PoolOptions {
   arrivals: Arrivals
   /** The claimant for follow-up runs; undefined while this process takes no new work. */
   claimant(): Claimant | undefined
-  /** There is room for another run, and one may be queued. */
-  onRoom(): void
+  /** A run has left its slot; `isQueueEmpty` if no other was queued as far as its end saw. */
+  onRoom(isQueueEmpty: boolean): void
   onError(error: unknown): void
 }
 
@@ -76,7 +76,7 @@ export class RunPool {
         // Aborted because this process lost its lease: it lives, so the run has not crashed it.
         if (isAbandoned(stop.signal)) this.#toRelease.push({ ...claimed, wasStarted: true })
         this.#busy.delete(key)
-        if (!isQueueEmpty) onRoom()
+        onRoom(isQueueEmpty)
       })
     this.#busy.set(key, { runId: claimed.run.id, stop, done })
   }

@@ -56,7 +56,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
     arrivals,
     onError,
     claimant: () => claimer.claimant,
-    onRoom: () => claimer.claimAvailable(),
+    onRoom: (isQueueEmpty) => claimer.claimForFreeSlot(isQueueEmpty),
   })
   const claimer = new Claimer(engine, {
     lease,
