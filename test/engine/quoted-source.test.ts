@@ -29,3 +29,9 @@ test.each([
 ])('"%s" quotes "%s", however that is set', (line, output) => {
   expect(isFrom(line, output)).toBe(true)
 })
+
+test('a line of a minified file quotes a result only as a whole', () => {
+  const line = 'x=1;'.repeat(60_000)
+  expect(isFrom(line, `Here it is: ${line}`)).toBe(true)
+  expect(isFrom(line, line.slice(0, -4))).toBe(false)
+})

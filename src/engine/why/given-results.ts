@@ -43,9 +43,10 @@ async function pointersOfCall(rows: Reading, { parentRunId, toolCallId }: Run): 
 export function quotedSource(line: string, results: readonly Result[]): Result | undefined {
   const [pointed, more] = pointersIn(line)
   if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
-  const words = lowerCaseWords(line)
+  const words = results.length === 0 ? [] : lowerCaseWords(line)
+  const least = words.length > maxWords ? words.length : Math.max(minQuoted, minShare * words.length)
   const texts = results.map((result) => ({ result, text: ` ${lowerCaseWords(result.output).join(' ')} ` }))
-  for (let length = words.length; length >= Math.max(minQuoted, minShare * words.length); length--) {
+  for (let length = words.length; length >= least; length--) {
     const quotes = wordSequences(words, length)
     const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(quote)))
     if (quoted.length > 0) return quoted.length === 1 ? quoted[0]?.result : undefined
@@ -57,6 +58,8 @@ export function quotedSource(line: string, results: readonly Result[]): Result |
 const minQuoted = 5
 /** A line with more words of its own says something else. */
 const minShare = 0.75
+/** A line with more words, such as a minified file, is compared only as a whole: it has too many passages. */
+const maxWords = 200
 
 /** Words without which a line would say the opposite. */
 const negations = new Set(
