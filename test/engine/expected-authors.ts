@@ -2,11 +2,11 @@ import { expect } from 'vitest'
 
 type Found = { by: string; runId?: string; runIds?: string[] }
 
-/** The run, or unknown with it among those named. */
-export const ofOrUnknown = (runId: string) =>
+/** One of these runs, or unknown with one of them among those named. */
+export const ofOrUnknown = (...runIds: string[]) =>
   expect.toSatisfy(
-    (found: Found) => (found.by === 'unknown' ? found.runIds?.includes(runId) === true : found.runId === runId),
-    `run ${runId}, or unknown with that run`,
+    (found: Found) => (found.runIds ?? [found.runId]).some((each) => runIds.includes(each ?? '')),
+    `run ${runIds.join(' or ')}, or unknown with it`,
   )
 
 /** No run is named as the author. */

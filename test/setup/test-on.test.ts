@@ -21,6 +21,12 @@ test('each rule is played on one database a day, and on the other one the next d
   expect([playedOn(0), playedOn(1)]).toEqual(isLong ? [0, 1].map(() => [rules, rules]) : days)
 })
 
+test('with more turns each rule is played on each database on one of so many days', () => {
+  const days = range(4).map((day) => databases.map((database) => rules.filter(turnsOn(database, day, 4))))
+  const timesOf = (rule: string) => databases.map((_, at) => days.filter((played) => played[at]?.includes(rule)).length)
+  expect(rules.map(timesOf)).toEqual(rules.map(() => (isLong ? [4, 4] : [1, 1])))
+})
+
 /** Of so many cases the most that have their turn on one day. */
 const lists = range(24).flatMap((last) => [1, 2, 3, 8].map((most) => ({ cases: range(last + 1), most })))
 

@@ -3,6 +3,7 @@ import type { FileIdentity } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
+import { findCall } from '../run/calls/find-call.ts'
 import { Journal } from '../run/context/journal.ts'
 import { type GivenTexts, textsGivenBefore } from './by-hand/given-texts.ts'
 
@@ -34,6 +35,13 @@ export class CallFacts {
   async identityOf({ runId, callId, identity }: FileVersion): Promise<FileIdentity | undefined> {
     if (identity !== undefined || runId === null) return identity
     return (await this.#journalOf(runId))?.identityOf(callId ?? '')
+  }
+
+  /** The command that left a version; undefined if that is no longer known. */
+  async commandOf({ runId, callId }: FileVersion): Promise<string | undefined> {
+    const call = runId === null ? undefined : await findCall(this.#rows, runId, callId ?? '')
+    const { command } = (call?.input ?? {}) as Record<string, unknown>
+    return typeof command === 'string' ? command : undefined
   }
 
   /** What the run of a tool's version was given before it. */

@@ -3,6 +3,8 @@ import { type LineMap, type LineSpan, spansOf, splitSpans } from '../files/line-
 import { anyEqualLine, newLine } from './possible-origins.ts'
 import { type LineAuthor, mergeTracedLines, type TracedLine, unknownAuthor } from './traced-line.ts'
 
+export const equalAfterReorder = 'a command put lines in another order, and equal ones were there before'
+
 /** A line with several possible origins: lines of the version before, or none of them. */
 interface Choice {
   slot: number
@@ -103,7 +105,7 @@ export class OpenLines {
   }
 }
 
-export function linesOfSpans(spans: readonly LineSpan[]): { line: number; slot: number }[] {
+function linesOfSpans(spans: readonly LineSpan[]): { line: number; slot: number }[] {
   return spans.flatMap(({ line, slot, count }) =>
     Array.from({ length: count }, (_, at) => ({ line: line + at, slot: slot + at })),
   )

@@ -3,6 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import {
   commandBetween,
+  commandRunningAt,
   type UnseenCommand,
   type UnsurveyedCommand,
   unsurveyedCommands,
@@ -48,6 +49,15 @@ export class UnseenCommands {
     return undefined
   }
 
+  /** Unknown if a command ran when a file was made, or written, that came here later: from an ignored place, for example. */
+  async authorElsewhere(path: string, times: readonly (Millis | undefined)[]): Promise<LineAuthor | undefined> {
+    for (const time of times) {
+      const command = time === undefined ? undefined : await commandRunningAt(this.#rows, namesInFolders(path), time)
+      if (command) return unknownAuthor(command.at, madeElsewhere, [command.runId])
+    }
+    return undefined
+  }
+
   /** Commands that ran at that time in a folder above the file without a record of their changes. */
   async unsurveyed(path: string, { since, until }: Interval): Promise<UnsurveyedCommand[]> {
     const directory = dirname(path)
@@ -68,4 +78,5 @@ export class UnseenCommands {
   }
 }
 
+const madeElsewhere = 'a command ran when the file was made, and may have made it where changes are not recorded'
 const unseenChange = 'a command may have changed the file unseen'

@@ -1,6 +1,7 @@
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
+import { birthOf } from '../../tools/files/fingerprint.ts'
 import { CommandTimes, lastChange, runsOfVersions } from './command-times.ts'
 import { maxVersions } from './known-versions.ts'
 import { type LineAuthor, type TracedFile, unknownAuthor } from './traced-line.ts'
@@ -89,6 +90,17 @@ export class VersionAuthors {
     }
     const unseen = await this.#unseen.authorOf(path, { since: 0, until })
     return unseen ?? (hasOtherNames ? unknownAuthor(null, otherNames) : { by: 'before' })
+  }
+
+  /**
+   * Author of the first known content of a file which no recorded one explains: unknown if a command ran when the file was made or
+   * written, which may have been in an ignored place.
+   */
+  async authorOfUnexplained(file: TracedFile, node: VersionNode): Promise<LineAuthor> {
+    const author = await this.authorOfStart(file, node)
+    const { path, identity, modifiedAt } = file
+    const times = [identity === undefined ? undefined : birthOf(identity), modifiedAt]
+    return author.by === 'before' ? ((await this.#unseen.authorElsewhere(path, times)) ?? author) : author
   }
 
   /** Runs of the commands that left these versions, and of concurrent commands. */

@@ -18,8 +18,8 @@ export interface VersionNode {
   times?: FileTimes
   via: Via
   parent?: VersionNode
-  /** The last version before it with the same content, if a command left it. */
-  earlier?: VersionNode
+  /** A command left a content that the file had before. */
+  hasReturned?: true
 }
 
 /**
@@ -55,7 +55,7 @@ export async function chainOf(
     return { hash, at, via: gap, parent: node, ...(times && { times }) }
   }
   const commands = new CommandTimes(versions)
-  const byHash = new Map<string, VersionNode>()
+  const known = new Set<string | null>()
   for (const version of versions) {
     const { before, after, at, command } = version
     if (version.found) {
@@ -90,16 +90,15 @@ export async function chainOf(
     const isUnread = node !== undefined && !found && (isChangedMeanwhile || before === '')
     const from: VersionNode =
       found ?? (isUnread && node ? node : await nodeWith(before, command?.since ?? at, version.replaced))
-    if (from.hash) byHash.set(from.hash, from)
-    const earlier = command && after ? byHash.get(after) : undefined
+    known.add(from.hash)
     node = {
       hash: after,
       at,
       via: { kind: 'version', version, ...(isUnread && { isUnread: true as const }) },
       parent: from,
-      ...(earlier && { earlier }),
+      ...(command && after && known.has(after) && { hasReturned: true as const }),
     }
-    if (after) byHash.set(after, node)
+    known.add(after)
     last = command ? undefined : { version, from }
   }
   node = node && applyManualRestore(node, end?.at ?? Number.MAX_SAFE_INTEGER)

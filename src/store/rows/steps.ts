@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
 import type { Step } from '../../domain/run.ts'
 import type { ToolCall, ToolCallEntry } from '../../domain/turn.ts'
 import { statement, statementOfRows } from '../statement.ts'
@@ -33,8 +34,17 @@ export async function readSteps(rows: Reading, runId: string): Promise<Step[]> {
 
 /** Payloads of the calls that a run began with this id in them: at least that call's, if it began it. */
 export async function callsLike(rows: Reading, runId: string, callId: string): Promise<unknown[]> {
-  const like = `%"id":${JSON.stringify(callId).replace(/[\\%_]/g, '\\$&')}%`
-  return (await rows.all(begunLike({ runId, like }))).map(({ payload_json }) => JSON.parse(payload_json))
+  return (await begunWith(rows, runId, callId)).map(({ payload_json }) => JSON.parse(payload_json))
+}
+
+/** When a call began; undefined if that is not recorded. */
+export async function beginOfCall(rows: Reading, runId: string, callId: string): Promise<Millis | undefined> {
+  const steps = await begunWith(rows, runId, callId)
+  return steps.find(({ payload_json }) => JSON.parse(payload_json).id === callId)?.at ?? undefined
+}
+
+function begunWith(rows: Reading, runId: string, callId: string) {
+  return rows.all(begunLike({ runId, like: `%"id":${JSON.stringify(callId).replace(/[\\%_]/g, '\\$&')}%` }))
 }
 
 export function stepFrom(row: Tables['steps']): Step {
@@ -66,7 +76,7 @@ const ofRun = statement((db, arg: { runId: string }) =>
 const begunLike = statement((db, arg: { runId: string; like: string }) =>
   db
     .selectFrom('steps')
-    .select('payload_json')
+    .select(['payload_json', 'at'])
     .where('run_id', '=', arg.runId)
     .where('kind', '=', sql.lit('begun'))
     .where(sql<boolean>`payload_json LIKE ${arg.like} ESCAPE '\\'`)

@@ -139,11 +139,13 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
       const [from, to] = [some() as string, someOrFresh()]
       if (from === to) return 'not: the same'
       mkdirSync(dirname(join(folder, to)), { recursive: true })
-      cpSync(join(folder, from), join(folder, to))
+      // As `cp` does, or as `cp -p` and file managers do.
+      const keepsTimes = chance(2) === 0
+      cpSync(join(folder, from), join(folder, to), { preserveTimestamps: keepsTimes })
       const was = files.get(from) as TrueFile
       const lines = was.lines.map((line) => ({ ...line, carriers: new Set([...line.carriers, hand]) }))
       bringByHand(to, { ...was, lines })
-      return `${from} to ${to}`
+      return `${from} to ${to}${keepsTimes ? ' with its times' : ''}`
     },
     async 'a hand swaps'() {
       const [one, other] = [some() as string, some() as string]

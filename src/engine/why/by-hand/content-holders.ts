@@ -1,6 +1,7 @@
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { Millis } from '../../../domain/clock.ts'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../../store/rows/files/file-versions.ts'
+import { namesSource } from '../../../tools/exec/command-words.ts'
 import { birthOf } from '../../../tools/files/fingerprint.ts'
 import {
   isBefore,
@@ -75,9 +76,16 @@ export async function findSourcesByTime(
   return isAnyKnown ? sources : undefined
 }
 
+/** Records have whole milliseconds, and programs that copy times may lose another fraction. */
+const sameTimeMs = 2
+
 /** Whether the content that a version left was last modified at this time; undefined if that is not known. */
 async function isMadeAt(tracer: Tracer, version: FileVersion, time: Millis): Promise<boolean | undefined> {
-  if (version.modifiedAt !== undefined) return version.modifiedAt === Math.trunc(time)
+  if (version.modifiedAt !== undefined) {
+    // A content that is older than its command was unpacked, or copied with its times: others may have done the same.
+    const isWritten = version.modifiedAt >= (version.command?.since ?? 0) - fileTimeSlackMs
+    return Math.abs(version.modifiedAt - time) < sameTimeMs ? isWritten || undefined : false
+  }
   if (version.command || version.found) return undefined
   if (time < version.at - fileTimeSlackMs) return false
   const end = await tracer.calls.endOf(version)
@@ -136,12 +144,16 @@ export async function traceAmbiguousCopy(
   const holders = await findHolders(tracer, { ...file, before: version }, version.after ?? '')
   const { all, isCut } = await traceHolders(tracer, { ...file, before: version }, holders, lines, version)
   if (all.length === 0 || isCut) return undefined
+  const command = (await tracer.calls.commandOf(version)) ?? ''
+  const isNamed = holders.some(({ folder, path }) =>
+    namesSource(command, relative(version.folder, join(folder, path)), version.path),
+  )
+  const written: TracedLine = { author, transfers: [] }
   return lines.map((_, at) => {
-    const line = mergeTracedLines(
-      all.flatMap((each) => each[at] ?? []),
-      { since: null, why: '' },
-    )
-    return line.author.by === 'unknown' ? { author, transfers: [] } : line
+    const found = all.flatMap((each) => each[at] ?? [])
+    if (!isNamed) return mergeTracedLines([written, ...found], { since: null, why: equalAfterCommand })
+    const line = mergeTracedLines(found, { since: null, why: '' })
+    return line.author.by === 'unknown' ? written : line
   })
 }
 
@@ -202,6 +214,7 @@ export async function traceInVersion(
     transferCount: transferCount + 1,
     end,
     before: from,
+    ...(side === 'before' && from.replaced),
   }
   const traced = await tracer.traceFrom({ how, path: whole, ...(version && { version }) }, source, lines)
   return isProved ? traced : traced.map(markAmbiguousCopy)
@@ -217,4 +230,5 @@ function markAmbiguousCopy(line: TracedLine): TracedLine {
   }
 }
 
+export const equalAfterCommand = 'a command wrote or copied it, and another file had the same content'
 export const ambiguousCopy = 'it was copied by hand, and several versions had the same content'

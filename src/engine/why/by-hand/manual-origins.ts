@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { FileVersion } from '../../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
@@ -17,18 +16,19 @@ import {
   ambiguousCopy,
   findHolders,
   findSourcesByTime,
-  mayBeOlder,
   traceHolders,
   traceInVersion,
   traceSources,
 } from './content-holders.ts'
-import { mayBeRestored } from './restored-content.ts'
+import { areGone, isCopied, linesGiven, toolVersionOf } from './copy-proof.ts'
 import { isShortText, similarVersions, versionsWithShortContent } from './similar-versions.ts'
 
 /** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
 interface ManualOrigins {
   traced: TracedLine[]
   hasExactMatch: boolean
+  /** The content is known to come from these files. */
+  isProved: boolean
   /** Another file has all lines that the content kept, and more of it: it may have replaced this one. */
   mayBeReplaced: boolean
   /** For each line of the content, whether it has at most three characters, such as "}". */
@@ -54,11 +54,11 @@ export async function manualOrigins(
   const isTrivial = content.texts.map((line) => !isSignificantLine(line))
   const holders = await findHolders(tracer, file, hash)
   if (!file.renamed && holders.length > 0 && !isShortText(text)) {
-    const traced = await traceEqualContent(tracer, file, holders, content)
-    return { traced, hasExactMatch: true, mayBeReplaced: false, isTrivial }
+    const { traced, isProved } = await traceEqualContent(tracer, file, holders, content)
+    return { traced, isProved, hasExactMatch: true, mayBeReplaced: false, isTrivial }
   }
   const found = await traceSimilarContent(tracer, file, holders, content)
-  return found && { ...found, hasExactMatch: false, isTrivial }
+  return found && { ...found, isProved: false, hasExactMatch: false, isTrivial }
 }
 
 /** A content, the lines of it that are asked about, and the author of those that no other file had. */
@@ -76,25 +76,29 @@ async function traceEqualContent(
   file: MovedFile,
   holders: readonly FileVersion[],
   { texts, lines, unmatched }: AskedContent,
-): Promise<TracedLine[]> {
+): Promise<Pick<ManualOrigins, 'traced' | 'isProved'>> {
   const textAt = (line: number) => texts[line] ?? ''
   const sources = await findSourcesByTime(tracer, file, holders)
+  const numbers = [...texts.keys()]
   const { all, isCut } = sources
-    ? await traceSources(tracer, file, sources, lines)
-    : await traceHolders(tracer, file, holders, lines)
+    ? await traceSources(tracer, file, sources, numbers)
+    : await traceHolders(tracer, file, holders, numbers)
   const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-  // Half of it was here before: it may have been edited until it was equal.
-  const mayBeEdited = file.kept !== undefined && file.kept.size * 2 >= texts.length
-  const isDoubtful = mayBeCommand || (!sources && (mayBeEdited || (await mayBeOther(tracer, file, holders))))
-  const given = sources ? new Set() : await linesGiven(tracer, all, { lines, textAt })
+  const given = sources ? new Set<number>() : await linesGiven(tracer, all, texts)
+  const isCopy = sources !== undefined || (await isCopied(tracer, file, holders, { all, texts, given }))
+  const isDoubtful = mayBeCommand || !isCopy
   const origins: (TracedLine | undefined)[][] = []
-  for (const each of all) origins.push(await withoutReadLines(tracer, file, each, lines.map(textAt)))
+  for (const each of all) {
+    const asked = lines.map((line) => each[line])
+    origins.push(await withoutReadLines(tracer, file, asked, lines.map(textAt)))
+  }
   const written: TracedLine = { author: unmatched, transfers: [] }
-  return lines.map((line, at) => {
+  const traced = lines.map((line, at) => {
     const doubts = (isDoubtful || given.has(line)) && !file.kept?.has(line) ? [written] : []
     const found = origins.flatMap((each) => each[at] ?? [])
     return found.length === 0 ? written : withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
   })
+  return { traced, isProved: !isDoubtful }
 }
 
 /** Traces lines in the file that this one was before it was renamed, and in versions that have some of them. */
@@ -168,43 +172,6 @@ async function withoutReadLines(
   return left
 }
 
-/** The version by which a tool wrote a line; undefined if another author did. */
-function toolVersionOf(author: LineAuthor): FileVersion | undefined {
-  const isTool = author.by === 'version' && !author.version.command && author.version.runId !== null
-  return isTool ? author.version : undefined
-}
-
-/** Lines whose runs were given them before they wrote them: they may have copied them from here. */
-async function linesGiven(
-  tracer: Tracer,
-  all: readonly TracedLine[][],
-  { lines, textAt }: { lines: readonly number[]; textAt: (line: number) => string },
-): Promise<Set<number>> {
-  const byVersion = new Map<FileVersion, number[]>()
-  for (const traced of all)
-    for (const [at, { author }] of traced.entries()) {
-      const version = author.by === 'version' && author.version.runId !== null ? author.version : undefined
-      if (version) byVersion.set(version, [...(byVersion.get(version) ?? []), lines[at] ?? 0])
-    }
-  const given = new Set<number>()
-  for (const [version, own] of byVersion) {
-    const before = await tracer.calls.givenBefore(version)
-    if (before.hadLines(own.map(textAt))) for (const line of own) given.add(line)
-  }
-  return given
-}
-
-/** Whether a content may be something else than a copy of these versions: restored, older than they are, or of another project. */
-async function mayBeOther(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
-  if (await mayBeRestored(tracer, file, holders)) return true
-  let isAnyNear = false
-  for (const version of holders) {
-    if (mayBeOlder(file, version)) return true
-    isAnyNear ||= await tracer.index.isNear(file.path, join(version.folder, version.path))
-  }
-  return !isAnyNear && !(await areGone(tracer, holders))
-}
-
 /** Author of lines that may come from a content which is not known. */
 function uncomparedAuthor({ runId }: FileVersion): LineAuthor {
   return unknownAuthor(
@@ -226,16 +193,6 @@ function withUnknownActor({ author, transfers: [first, ...rest] }: TracedLine, u
   if (!first || unmatched.by !== 'unknown') return { author, transfers: first ? [first, ...rest] : [] }
   const how = first.how === 'moved by hand' ? 'moved' : 'copied'
   return { author, transfers: [{ ...first, how }, ...rest] }
-}
-
-/** Whether the files of these versions no longer exist, and no command is recorded that moved or removed them. */
-async function areGone(tracer: Tracer, versions: readonly FileVersion[]): Promise<boolean> {
-  for (const { folder, path } of versions) {
-    if (await tracer.disk.has({ folder, path })) return false
-    const last = (await tracer.versions.of(join(folder, path))).at(-1)
-    if (last?.after === null) return false
-  }
-  return true
 }
 
 /** Merges a line of several files with the same content; unknown if not all of them were read. */

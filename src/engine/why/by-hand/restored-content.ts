@@ -6,10 +6,7 @@ import type { DiskState } from '../disk-state.ts'
 import type { MovedFile, Tracer } from '../traced-line.ts'
 import { fileTimeSlackMs, isEarlier } from './content-holders.ts'
 
-/**
- * Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before,
- * unless it was swapped with another one.
- */
+/** Whether a content may have been restored instead of copied: none of these versions still existed, or this file had the content before. */
 export async function mayBeRestored(
   tracer: Tracer,
   file: MovedFile,
@@ -17,21 +14,39 @@ export async function mayBeRestored(
 ): Promise<boolean> {
   const [any] = holders
   const had = ({ before, after }: FileVersion) => before === any?.after || after === any?.after
-  const hadItBefore = file.versions.some((each) => had(each) && isEarlier(each, file) && !isSameState(each, file))
-  let mayBeCopied = false
+  if (file.versions.some((each) => had(each) && isEarlier(each, file) && !isSameState(each, file))) return true
+  for (const { own, versions } of await withFiles(tracer, holders))
+    if (!own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))) return false
+  return true
+}
+
+/** Whether a file that had this content got the one that was here, at the time when this one came here. */
+export async function wereSwapped(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
+  for (const { own, versions } of await withFiles(tracer, holders))
+    if (own && (await wasSwapped(own, versions, file, tracer.disk))) return true
+  return false
+}
+
+/** Versions with all those of their files, among which they have another name if their session's folder is another one. */
+async function withFiles(
+  tracer: Tracer,
+  holders: readonly FileVersion[],
+): Promise<{ own: FileVersion | undefined; versions: FileVersion[] }[]> {
+  const found = []
   for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
-    const own = versions.find((each) => compareVersions(each, version) === 0)
-    if (own && (await wasSwapped(own, versions, file, tracer.disk))) return false
-    mayBeCopied ||= !own || !(await wasReplacedEarlier(own, versions, file, tracer.disk))
+    found.push({ own: versions.find((each) => compareVersions(each, version) === 0), versions })
   }
-  return hadItBefore || !mayBeCopied
+  return found
 }
 
 /** Whether a record is of the state in question: commands that run at the same time find the same one. */
 function isSameState({ found }: FileVersion, { changedAt }: MovedFile): boolean {
   return found !== undefined && changedAt !== undefined && found.changedAt === Math.ceil(changedAt)
 }
+
+/** Two files that are swapped change one after the other. */
+const swapMs = 2000
 
 /** Whether a version's file got a content that this one had, at the time when this one got the version's content. */
 async function wasSwapped(
@@ -42,7 +57,7 @@ async function wasSwapped(
 ): Promise<boolean> {
   const { changedAt } = file
   if (changedAt === undefined) return false
-  const isSwap = (hash: string | null, at: Millis) => hasHad(file, hash) && at + fileTimeSlackMs >= changedAt
+  const isSwap = (hash: string | null, at: Millis) => hasHad(file, hash) && Math.abs(at - changedAt) <= swapMs
   const next = versions[versions.indexOf(version) + 1]
   if (next) return next.found !== undefined && isSwap(next.after, next.found.changedAt)
   const now = await disk.read(version)

@@ -11,6 +11,10 @@ import { isStillThere } from './restored-content.ts'
 
 /** Shorter texts may be equal by chance. */
 const minLines = 2
+/** Contents that were not read are usually larger: a text of this length may be a copy of one. */
+const minUnreadLength = 2 ** 19
+/** With so many lines in common, one of two texts may be a part of the other. */
+const minContained = 6
 
 /** A version that has lines of a text: it may be the origin of it. */
 interface SimilarVersion {
@@ -33,23 +37,25 @@ export async function similarVersions(
   text: string,
 ): Promise<{ similar: SimilarVersion[]; isCut: boolean }> {
   const lines = significantLines(text)
+  const isLarge = text.length >= minUnreadLength
   const newLines = new Set(linesIn(text).filter((_, at) => !file.kept?.has(at)))
   const kept = new Set([...lines].filter((line) => !newLines.has(line)))
   const own = new Set(replacedOwnVersions(file))
-  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { lines, kept })
+  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { lines, kept, isLarge })
   const similar = ofOwn.filter(({ version }) => own.has(version))
   const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
   for (const { name, shared, letters, sharedNew, hasGap, isUnread } of files) {
     const isGone = !(await tracer.disk.has(name))
     const mayHaveMoved = hasGap || isGone
-    const mayBeStrong = shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
-    if (shared === 0 ? !(isUnread && isGone) : !mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
+    const isLike = shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
+    const mayBeStrong = isLike || shared >= minContained
+    if (shared === 0 ? !(isUnread && (isGone || isLarge)) : !mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
     const versions = await tracer.versions.of(join(name.folder, name.path))
     const last = versions.at(-1)
     // Neither has a line that tells where it is from.
     if (lines.size === 0 && last?.after) similar.push({ version: last, ...uncompared })
     if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
-    similar.push(...(await similarVersionsOf(tracer, file, versions, { lines, kept })))
+    similar.push(...(await similarVersionsOf(tracer, file, versions, { lines, kept, isLarge })))
   }
   return { similar, isCut }
 }
@@ -62,7 +68,7 @@ async function similarVersionsOf(
   { contents, disk }: Tracer,
   file: MovedFile,
   versions: readonly FileVersion[],
-  { lines, kept }: { lines: ReadonlySet<string>; kept: ReadonlySet<string> },
+  { lines, kept, isLarge }: { lines: ReadonlySet<string>; kept: ReadonlySet<string>; isLarge: boolean },
 ): Promise<SimilarVersion[]> {
   const earlier = versions.filter((each) => isEarlier(each, file))
   const mayHaveMovedAway = async (version: FileVersion) =>
@@ -75,13 +81,16 @@ async function similarVersionsOf(
     const bytes = version.after ? await contents.get(version.after, version) : undefined
     if (!bytes && version.after !== null) {
       const mayShare = version.after === '' || countHashes(version.lineHashes, hashesOf(lines)) > 0
-      if (mayShare && (await mayHaveMovedAway(version))) similar.push({ version, ...uncompared, isWeak: true })
+      if (mayShare && (isLarge || (await mayHaveMovedAway(version))))
+        similar.push({ version, ...uncompared, isWeak: true })
       continue
     }
     const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
     const shared = [...oldLines].filter((line) => lines.has(line))
     const isShort = shared.length < minLines || shared.join('').length < minSimilarLetters
-    const isWeak = isShort || shared.length < minSimilarShare * Math.max(oldLines.size, lines.size)
+    const sizes = [oldLines.size, lines.size]
+    const size = shared.length >= minContained ? Math.min(...sizes) : Math.max(...sizes)
+    const isWeak = isShort || shared.length < minSimilarShare * size
     const mayHaveMoved = shared.length > 0 && (await mayHaveMovedAway(version))
     if (shared.length === 0 || (isWeak && !mayHaveMoved)) continue
     const mayReplace = shared.length > kept.size && [...kept].every((line) => oldLines.has(line))

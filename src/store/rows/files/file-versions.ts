@@ -9,6 +9,7 @@ import { statement } from '../../statement.ts'
 import type { Reading, Tx } from '../../store.ts'
 import type { Tables } from '../../tables.ts'
 import { changeFrom, replacedColumns, type StoredFileChange } from '../file-changes.ts'
+import { beginOfCall } from '../steps.ts'
 
 /** A file that a command changed, as the surveys around it saw it. */
 export interface CommandChange {
@@ -130,6 +131,29 @@ export async function commandBetween(
     const found = ends.find(({ payload_json }) => any || mayHaveChanged(payload_json, join(folder, path)))
     const end = found ?? (remaining < 0 ? ends.at(-1) : undefined)
     if (end) return { runId: end.run_id, at: end.at }
+  }
+  return undefined
+}
+
+/** No command runs longer. */
+const maxCommandMs = 24 * 60 * 60 * 1000
+/** Max commands that are looked at: several may have run at that time. */
+const maxAtOnce = 4
+
+/** A command that ran at this time in one of these folders and may have changed files there. */
+export async function commandRunningAt(
+  rows: Reading,
+  names: readonly FileName[],
+  time: Millis,
+): Promise<UnseenCommand | undefined> {
+  for (const { folder } of names) {
+    const span = { since: Math.floor(time), until: Math.floor(time) + maxCommandMs }
+    const ends = await rows.all(commandEnds({ folder, ...span, limit: maxAtOnce }))
+    for (const { run_id, payload_json } of ends) {
+      const { id } = JSON.parse(payload_json) as { id: string }
+      const begun = await beginOfCall(rows, run_id, id)
+      if (begun !== undefined && begun <= time) return { runId: run_id, at: begun }
+    }
   }
   return undefined
 }

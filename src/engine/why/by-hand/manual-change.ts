@@ -1,0 +1,112 @@
+import type { Millis } from '../../../domain/clock.ts'
+import { mayRestore } from '../../../tools/exec/command-words.ts'
+import { type LineMap, lineBefore } from '../../files/line-map.ts'
+import { newLine } from '../possible-origins.ts'
+import type { LineAuthor, MovedFile, TracedLine, Tracer } from '../traced-line.ts'
+import type { VersionNode } from '../version-chain.ts'
+import type { VersionLines } from '../version-lines.ts'
+import { manualOrigins } from './manual-origins.ts'
+import { mayReplaceVersion } from './replaced-file.ts'
+import { restoredLines, withRestored } from './restored-lines.ts'
+
+/** A version of a file; `author`: of lines that no known content explains. `versionLines` reads the lines of versions. */
+interface ChangedFile {
+  file: MovedFile
+  node: VersionNode
+  author: LineAuthor
+  versionLines: VersionLines
+}
+
+/** A line with a number. */
+type OpenLine = { line: number }
+
+/**
+ * Lines that, after a change by the user or another program, may come from elsewhere than the version before: from another file that
+ * replaced this one, or from an earlier content. `origins`: of each line in the version before.
+ */
+export async function linesFromElsewhere(
+  tracer: Tracer,
+  changed: ChangedFile & { node: { hash: string }; since: Millis },
+  open: readonly OpenLine[],
+  origins: readonly number[][],
+): Promise<Map<number, TracedLine>> {
+  const { file, node, since, author, versionLines } = changed
+  const kept = new Set(origins.flatMap((from, line) => (from.includes(newLine) ? [] : line)))
+  const isMostlyNew = kept.size * 2 < origins.length
+  const lines = open.map(({ line }) => line)
+  const found = await manualOrigins(tracer, { ...file, since, kept }, node.hash, lines, author)
+  const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
+  // A kept line is in doubt only if a file with exactly this content or a better match may have replaced this one; a "}" among new
+  // lines, if any similar file may have.
+  const mayBeReplaced = found?.hasExactMatch || found?.mayBeReplaced
+  const isInDoubt = (line: number) => mayBeReplaced || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
+  const moved = new Map(all.filter(([line, each]) => each.author !== author && isInDoubt(line)))
+  const written: TracedLine = { author, transfers: [] }
+  if (await mayReplaceVersion(tracer, file, node, { content: await versionLines.contentOf(node), kept }))
+    for (const line of lines) if (!moved.has(line)) moved.set(line, written)
+  if (found?.isProved) return moved
+  for (const [line, restored] of await restoredIn(tracer, changed, origins, lines)) {
+    const isNew = origins[line]?.includes(newLine)
+    moved.set(line, withRestored(moved.get(line) ?? (isNew ? written : undefined), restored, since))
+  }
+  return moved
+}
+
+/** Lines of a file that was not there, or is another one that was renamed; undefined if they come from no known content. */
+export async function linesOfNewFile(
+  tracer: Tracer,
+  changed: ChangedFile & { node: { hash: string } },
+  open: readonly OpenLine[],
+): Promise<TracedLine[] | undefined> {
+  const { node, author } = changed
+  const since = node.via.kind === 'gap' ? node.via.since : undefined
+  const lines = open.map(({ line }) => line)
+  const file = since === undefined ? changed.file : { ...changed.file, since }
+  const found = await manualOrigins(tracer, file, node.hash, lines, author)
+  if (since === undefined || file.renamed || found?.isProved) return found?.traced
+  const restored = await restoredIn(tracer, changed, [], lines)
+  if (!found && restored.size === 0) return undefined
+  const written: TracedLine = { author, transfers: [] }
+  return lines.map((line, at) => withRestored(found?.traced[at] ?? written, restored.get(line), since))
+}
+
+/**
+ * Lines of a content that a command may have brought back, as `git stash pop` does, with the origins of all lines in the version
+ * before by the recorded map. Undefined if there are none.
+ */
+export async function linesRestoredByCommand(
+  tracer: Tracer,
+  { authorOf, ...left }: Omit<ChangedFile, 'author'> & { authorOf: () => Promise<LineAuthor> },
+  map: LineMap,
+  open: readonly OpenLine[],
+): Promise<{ origins: number[][]; author: LineAuthor; moved: Map<number, TracedLine> } | undefined> {
+  const { node, versionLines } = left
+  const { via, hasReturned, parent } = node
+  if (via.kind !== 'version' || !via.version.command) return undefined
+  const isNew = (line: number) => lineBefore(map, line) === undefined
+  const lines = open.map(({ line }) => line).filter((line) => hasReturned || isNew(line))
+  if (lines.length === 0 || !mayRestore((await tracer.calls.commandOf(via.version)) ?? '')) return undefined
+  const origins = (await versionLines.textsOf(node)).map((_, line) => [lineBefore(map, line) ?? newLine])
+  const author = await authorOf()
+  const file = { ...left.file, before: via.version }
+  const restored = await restoredIn(tracer, { ...left, file, author }, origins, lines)
+  if (restored.size === 0) return undefined
+  const written: TracedLine = { author, transfers: [] }
+  const moved = [...restored].map(([line, all]): [number, TracedLine] => [
+    line,
+    withRestored(isNew(line) ? written : undefined, all, parent?.at ?? node.at),
+  ])
+  return { origins, author, moved: new Map(moved) }
+}
+
+async function restoredIn(
+  tracer: Tracer,
+  { file, node, versionLines }: ChangedFile,
+  origins: readonly number[][],
+  lines: readonly number[],
+): Promise<Map<number, TracedLine[]>> {
+  const { hash, parent } = node
+  const [texts, before] = [await versionLines.textsOf(node), await versionLines.textsOf(parent)]
+  const change = { hash: hash ?? '', beforeHash: parent?.hash ?? null, texts, before, origins }
+  return restoredLines(tracer, file, change, lines)
+}

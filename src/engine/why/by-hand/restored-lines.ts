@@ -1,0 +1,128 @@
+import type { Millis } from '../../../domain/clock.ts'
+import type { FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { decodeText } from '../../../tools/files/text-kind.ts'
+import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
+import { hashLine, unpackLineHashes } from '../../files/line-hashes.ts'
+import { linesIn } from '../../files/match-lines.ts'
+import { newLine, possibleOrigins } from '../possible-origins.ts'
+import { type MovedFile, mergeTracedLines, type TracedLine, type Tracer, unknownAuthor } from '../traced-line.ts'
+import { isEarlier, traceInVersion } from './content-holders.ts'
+
+/** Max earlier contents that are compared, the newest first. */
+const maxCompared = 8
+
+/** A content that a hand left, and the one before it, empty if there was none. */
+interface ManualChange {
+  hash: string
+  beforeHash: string | null
+  texts: readonly string[]
+  before: readonly string[]
+  /** Possible origins of each line in the content before; empty if there was none. */
+  origins: readonly number[][]
+}
+
+/** An earlier content of the file: one that a version left, or the one before it. */
+interface EarlierContent {
+  version: FileVersion
+  side: 'before' | 'after'
+}
+
+/**
+ * Where lines come from if the user or another program has put an earlier content of the file back, or part of it, as `git checkout`
+ * and the undo of an editor do. All lines of a content come into question if it explains the file at least as well as the one before
+ * the change does; otherwise only those that had gone.
+ */
+export async function restoredLines(
+  tracer: Tracer,
+  file: MovedFile,
+  change: ManualChange,
+  lines: readonly number[],
+): Promise<Map<number, TracedLine[]>> {
+  const found = new Map<number, TracedLine[]>()
+  const add = (line: number, traced: TracedLine) => found.set(line, [...(found.get(line) ?? []), traced])
+  const returned = returnedLines(change)
+  const { contents, isCut } = earlierContents(file, change)
+  const left = countsOf(change.before)
+  const keptCount = change.origins.filter(isMatched).length
+  for (const { version, side } of contents) {
+    const bytes = await tracer.contents.get(version[side] ?? '', side === 'after' ? version : undefined)
+    const text = bytes && decodeText(bytes)
+    if (text === undefined) continue
+    const earlier = linesIn(text)
+    const had = countsOf(earlier)
+    const origins = possibleOrigins(earlier, [...change.texts])
+    const isLikely = origins.filter(isMatched).length >= keptCount
+    const hadMore = (line: string) => (had.get(line) ?? 0) > (left.get(line) ?? 0)
+    const wanted = lines.filter(
+      (line) =>
+        (isLikely && isMatched(origins[line] ?? [])) || (returned.has(line) && hadMore(change.texts[line] ?? '')),
+    )
+    const from = [...new Set(wanted.flatMap((line) => origins[line] ?? []))].filter((each) => each >= 0)
+    const traced = await traceInVersion(tracer, file, version, from, { side })
+    const byLine = new Map(from.map((each, at) => [each, traced[at]]))
+    for (const line of wanted)
+      for (const each of origins[line] ?? []) {
+        const origin = byLine.get(each)
+        // The first transfer is from the file to itself.
+        if (origin) add(line, { ...origin, transfers: origin.transfers.slice(1) })
+      }
+  }
+  if (isCut) for (const line of lines) if (returned.has(line)) add(line, uncompared)
+  return found
+}
+
+/** A line that may have been put back. */
+export function withRestored(
+  traced: TracedLine | undefined,
+  restored: readonly TracedLine[] | undefined,
+  since: Millis,
+): TracedLine {
+  return mergeTracedLines([...(traced ? [traced] : []), ...(restored ?? [])], { since, why: putBack })
+}
+
+const putBack = 'the file had this line earlier, and it may have been put back'
+const uncompared: TracedLine = { author: unknownAuthor(null, putBack), transfers: [] }
+
+/** Lines that tell something and that the content has more often than the one before it. */
+function returnedLines({ texts, before }: ManualChange): Set<number> {
+  const [now, left] = [countsOf(texts), countsOf(before)]
+  const isReturned = (text: string) => isSignificantLine(text) && (now.get(text) ?? 0) > (left.get(text) ?? 0)
+  return new Set(texts.flatMap((text, line) => (isReturned(text) ? line : [])))
+}
+
+function countsOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return counts
+}
+
+/** Whether a line is part of a longest common subsequence. */
+function isMatched([first = newLine]: readonly number[]): boolean {
+  return first !== newLine
+}
+
+/** Earlier contents of the file that are just this one; else those that brought lines which it has not kept in their order. */
+function earlierContents(
+  file: MovedFile,
+  { hash, beforeHash, texts, origins }: ManualChange,
+): { contents: EarlierContent[]; isCut: boolean } {
+  const versions = file.versions.filter((each) => isEarlier(each, file)).reverse()
+  // What a version found is what the one before it left, unless a hand changed the file in between.
+  const sidesOf = (at: number) =>
+    versions[at]?.before === versions[at + 1]?.after ? (['after'] as const) : (['after', 'before'] as const)
+  const all = versions
+    .flatMap((version, at) => sidesOf(at).map((side) => ({ version, side })))
+    .filter(({ version, side }) => version[side] !== beforeHash)
+  const equal = all.filter(({ version, side }) => version[side] === hash)
+  if (equal.length > 0) return cut(equal)
+  const added = texts.filter((text, line) => isSignificantLine(text) && !isMatched(origins[line] ?? []))
+  const hashes = new Set(added.map(hashLine))
+  if (hashes.size === 0) return { contents: [], isCut: false }
+  const brings = ({ lineHashes }: FileVersion) =>
+    lineHashes === null || (lineHashes !== '' && unpackLineHashes(lineHashes).some((each) => hashes.has(each)))
+  return cut(all.filter(({ version }) => brings(version)))
+}
+
+function cut(contents: EarlierContent[]): { contents: EarlierContent[]; isCut: boolean } {
+  return { contents: contents.slice(0, maxCompared), isCut: contents.length > maxCompared }
+}

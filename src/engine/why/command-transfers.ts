@@ -1,0 +1,135 @@
+import { join, relative } from 'node:path'
+import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import { namesSource } from '../../tools/exec/command-words.ts'
+import { lineBefore } from '../files/line-map.ts'
+import { equalAfterCommand, traceAmbiguousCopy } from './by-hand/content-holders.ts'
+import { mergedOrigins } from './merged-origins.ts'
+import { equalAfterReorder } from './open-lines.ts'
+import { anyEqualLine, newLine } from './possible-origins.ts'
+import {
+  isBefore,
+  type LineAuthor,
+  mergeTracedLines,
+  type TracedFile,
+  type TracedLine,
+  type Tracer,
+  unknownAuthor,
+} from './traced-line.ts'
+import type { VersionNode } from './version-chain.ts'
+import { recordedOrigin, type VersionLines } from './version-lines.ts'
+
+/** Max contents made of several files that are followed further. */
+const maxMerges = 100
+
+/** A version that a command left, and the author of its new lines. */
+interface LeftVersion {
+  file: TracedFile
+  node: VersionNode
+  version: FileVersion
+  author: LineAuthor
+}
+
+/** Follows lines that commands moved or copied from other files. */
+export class CommandTransfers {
+  readonly #tracer: Tracer
+  readonly #lines: VersionLines
+  /** Contents made of several files that were followed so far. */
+  #merges = 0
+
+  constructor(tracer: Tracer, lines: VersionLines) {
+    this.#tracer = tracer
+    this.#lines = lines
+  }
+
+  /** Traces lines in the other files; undefined if there are none. `own` traces lines in the previous content of the file itself. */
+  originsOf(
+    left: LeftVersion,
+    open: readonly { line: number }[],
+    own: (lines: readonly number[]) => Promise<TracedLine[]>,
+  ): Promise<TracedLine[] | undefined> {
+    const lines = open.map(({ line }) => line)
+    const origin = recordedOrigin(left.version)
+    return origin ? this.#originsInRecordedFile(left, origin, lines) : this.#originsInMergedFiles(left, lines, own)
+  }
+
+  async #originsInRecordedFile(
+    left: LeftVersion,
+    origin: { path: string; hash: string },
+    lines: readonly number[],
+  ): Promise<TracedLine[] | undefined> {
+    const { node, version, author } = left
+    const map = await this.#lines.mapOf(node)
+    if (!map) return undefined
+    const path = join(version.folder, origin.path)
+    const hasUnmapped = () => lines.some((line) => lineBefore(map, line) === undefined)
+    const reordered = await this.#lines.reorderedOriginsOf(node, version, hasUnmapped)
+    const equal = await this.#lines.equalLines(node, origin.hash)
+    const from = lines.map((line) => {
+      const all = reordered?.[line] ?? [lineBefore(map, line) ?? newLine]
+      return all.includes(newLine) ? all : [...new Set([...all, ...(equal[line] ?? [])])]
+    })
+    const asked = [...new Set(from.flat())].filter((line) => line >= 0)
+    const traced = await this.#traceInOtherFile(left, path, origin.hash, asked)
+    const found = new Map(asked.map((line, at) => [line, traced[at] as TracedLine]))
+    const isProved = await this.#isTransferProved(path, version)
+    const doubt = { since: node.at, why: isProved ? equalAfterReorder : equalAfterCommand }
+    const written: TracedLine = { author, transfers: [] }
+    const anyLine: TracedLine = { author: unknownAuthor(doubt.since, doubt.why), transfers: [] }
+    const originOf = (line: number) => found.get(line) ?? (line === anyEqualLine ? anyLine : written)
+    return from.map((all) => mergeTracedLines([...all.map(originOf), ...(isProved ? [] : [written])], doubt))
+  }
+
+  /** Traces lines in the files of which a command made this content, or may have. */
+  async #originsInMergedFiles(
+    left: LeftVersion,
+    lines: readonly number[],
+    own: (lines: readonly number[]) => Promise<TracedLine[]>,
+  ): Promise<TracedLine[] | undefined> {
+    const { file, version, author } = left
+    const since = version.command?.since ?? version.at
+    if (++this.#merges > maxMerges) {
+      const unknown = unknownAuthor(since, `it was made of several files more than ${maxMerges} times`)
+      return lines.map(() => ({ author: unknown, transfers: [] }))
+    }
+    return mergedOrigins(
+      this.#tracer,
+      {
+        ...{ version, author, since, own },
+        same: (asked) => traceAmbiguousCopy(this.#tracer, file, { version, author }, asked),
+        other: (path, hash, asked) => this.#traceInOtherFile(left, path, hash, asked),
+      },
+      lines,
+    )
+  }
+
+  /** Traces lines in the content of another file before the command that left a version. */
+  async #traceInOtherFile(
+    { file, author, version }: LeftVersion,
+    path: string,
+    hash: string,
+    lines: readonly number[],
+  ): Promise<TracedLine[]> {
+    const isGone = (await this.#changeOf(path, version))?.after === null
+    const how = isGone ? ('moved' as const) : ('copied' as const)
+    const transfer = { how, path, ...(author.by === 'version' && { version }) }
+    const end = { hash, at: version.command?.since ?? version.at }
+    const all = await this.#tracer.versions.of(path)
+    const versions = all.filter((each) => isBefore(each, version))
+    const transferCount = file.transferCount + 1
+    return this.#tracer.traceFrom(transfer, { path, versions, all, transferCount, end, before: version }, lines)
+  }
+
+  /** Whether a command has moved or copied a file, instead of writing the same: it is that file, or the command names it. */
+  async #isTransferProved(path: string, version: FileVersion): Promise<boolean> {
+    const identity = (await this.#changeOf(path, version))?.replaced?.identity
+    if (identity !== undefined && identity === version.identity) return true
+    const command = await this.#tracer.calls.commandOf(version)
+    return command !== undefined && namesSource(command, relative(version.folder, path), version.path)
+  }
+
+  /** What the command that left a version did to the file at this path. */
+  async #changeOf(path: string, { runId, callId }: FileVersion): Promise<FileVersion | undefined> {
+    const all = await this.#tracer.versions.of(path)
+    return all.find((each) => each.runId === runId && each.callId === callId && each.command)
+  }
+}
