@@ -115,6 +115,36 @@ describe.each(databases)('reminders on %s', (database) => {
     ])
   })
 
+  test('of several questions each is answered, also where one has far more words, and beside much that is only told', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'The rent is 1,240 euros',
+      'The tax adviser is Mrs. Brandt',
+      'The deploy script of the shop is scripts/deploy-prod.sh',
+      'The gym is closed on Mondays',
+      'The dishwasher shows E15 when the hose leaks',
+    ])
+      await keep(fact)
+    const of = async (content: string) => (await linesFor(content)).map((line) => line.slice(0, 6)).sort()
+    const script = 'what is the deploy script of the shop called, scripts/deploy-shop.sh?'
+    expect(await of(`${script} and who is my tax adviser?`)).toEqual(['[id:2]', '[id:3]'])
+    expect(await of('Please look up:\n- the rent\n- the adviser for the tax')).toEqual(['[id:1]', '[id:2]'])
+    const told =
+      'Good morning. Yesterday the team sat together and talked about the holiday plans, the new office chairs, the ' +
+      'weather in the mountains and a customer who never answers. I was asked to prepare the contract for him and to check ' +
+      'all the numbers once more, and then the plumber came.'
+    expect(await of(`${told} So, before he leaves: what is the rent?`)).toEqual(['[id:1]'])
+  })
+
+  test('yes, no and the number of an option remind of nothing', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of ['Redis has no password', 'Yes means approval', 'My blood type is B', 'Tyres need 2 bar'])
+      await keep(fact)
+    for (const said of ['no', 'yes, go on', 'b', '2', 'take the second one, 2 is enough', 'thanks a lot, see you!'])
+      expect(await linesFor(said), said).toEqual([])
+    expect(await linesFor('which type of blood?')).toHaveLength(1)
+  })
+
   test('words that many memories have find together what a rare word beside the point would hide', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     await office.engine.store.write('submit', async (tx) => {
