@@ -53,9 +53,14 @@ const proseWord = /^["'([{«]*[\p{L}\p{M}]+(?:['-][\p{L}\p{M}]+)*["')\]}»,;:.!?
 /** Units that differ by case: 5 mW and 5 MW, 8 Mb and 8 MB. */
 const unitByCase = /^(?:[kmgtp]i?b(?:ps)?|[mp](?:w|wh|v|a|hz|pa|s|g|j|n|f|l))[,;:.]?$/i
 
+/** Short words in capitals, which mean something else in small letters: US, IT, WHO, and the keys R and r. */
+const shortCapitals = /^\P{L}*\p{Lu}{1,3}\P{L}*$/u
+
 function foldCase(token: string, before: string | undefined): string {
   const isUnit = before !== undefined && /\d$/.test(before) && unitByCase.test(token)
-  return proseWord.test(token) && !isUnit ? token.toLowerCase() : token
+  // A single capital at the beginning is that of a sentence.
+  const isShort = shortCapitals.test(token) && (before !== undefined || /\p{Lu}{2}/u.test(token))
+  return proseWord.test(token) && !isUnit && !isShort ? token.toLowerCase() : token
 }
 
 /** Words with all numbers equal: `db1` and `db2` have the same shape. */
