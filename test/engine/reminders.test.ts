@@ -71,6 +71,32 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(line.length).toBeLessThan(600)
   })
 
+  test('the part that matched has what follows the words, also if one of them stands everywhere', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    const other = '天気と食事の話をした。'.repeat(100)
+    await keep(`${other}弁護士の電話番号は零三の五五五五です。${other}`)
+    expect((await linesFor('弁護士の電話番号は？'))[0]).toContain('弁護士の電話番号は零三の五五五五です。')
+  })
+
+  test('of many statements alike the one that is asked for is shown, however often others were', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (let at = 1; at <= 12; at++) await keep(`Room ${at} has the key number K${at * 37}`)
+    for (const plan of ['A', 'B', 'C', 'D', 'E', 'F', 'G'])
+      await keep(`Plan ${plan} of the evacuation starts at a gate`)
+    for (const at of ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh'])
+      await keep(`The ${at} cabinet opens with a card`)
+    for (const name of ['Will', 'Ada', 'Bela', 'Cleo', 'Dora', 'Emil'])
+      await keep(`The present for ${name} is in the attic`)
+    for (const [question, fact] of [
+      ['which key number has room 9?', 'K333'],
+      ['which key number has room 3?', 'K111'],
+      ['where does plan B of the evacuation start?', 'Plan B'],
+      ['what opens the second cabinet?', 'The second'],
+      ['where is the present for Will?', 'for Will'],
+    ] as const)
+      expect(await linesFor(question)).toContainEqual(expect.stringContaining(fact))
+  })
+
   test('of statements that contradict each other the newest stands first, whatever their scores', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     for (let at = 0; at < 6; at++) await keep(`The staging port is ${8000 + at}`, march + at * day)

@@ -1,5 +1,5 @@
 import { stopWords } from './stop-words.ts'
-import { type Term, termsIn, uniqueTerms } from './words.ts'
+import { spellingsIn, type Term, termsIn, uniqueTerms } from './words.ts'
 
 /** A paragraph up to this length, or a whole message, is the user's own words; a longer one may be pasted. */
 const maxOwnParagraph = 600
@@ -45,8 +45,11 @@ interface QuestionTerm extends Term {
 export function questionTerms(message: string): QuestionTerm[] {
   const { own, near, pasted } = partsOf(message)
   const terms = new Map<string, QuestionTerm>()
-  for (const term of termsIn(own.join('\n')))
-    add(terms, { ...term, importance: importanceIn(term), isContext: false, requests: [] })
+  const named = namesIn(own.join('\n'))
+  for (const term of termsIn(own.join('\n'))) {
+    const least = named.has(term.forms[0]) ? importanceOf.smallNumber : 0
+    add(terms, { ...term, importance: Math.max(least, importanceIn(term)), isContext: false, requests: [] })
+  }
   for (const [at, request] of requestsIn(own).entries())
     for (const { forms } of uniqueTerms(request)) terms.get(forms[0])?.requests.push(at)
   const about = [...terms.values()].filter(isSignificant)
@@ -76,7 +79,13 @@ export function distinctiveWords(text: string): Set<string> {
 
 /** Whether one of the words says something about a topic: fillers and small numbers meet in texts by chance. */
 export function tellsTopic(words: readonly string[]): boolean {
-  return words.some((word) => !stopWords.has(word) && !/^(?:[a-z]|\d{1,2})$/.test(word))
+  return words.some((word) => !stopWords.has(word) && !smallNumbers.has(word) && !/^(?:[a-z]|\d{1,2})$/.test(word))
+}
+
+/** Words within a sentence that have a capital only as a name: plan B, Will, May. Of many alike they tell which one is meant. */
+function namesIn(text: string): Set<string> {
+  const names = text.match(/(?<=[\p{Ll}\p{N}] )(?!I\b)\p{Lu}\p{Ll}*(?![\p{L}\p{N}'’])/gu) ?? []
+  return new Set(names.flatMap(spellingsIn))
 }
 
 function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
@@ -84,7 +93,16 @@ function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
   if (!terms.has(first)) terms.set(first, term)
 }
 
+const smallNumbers = new Set(
+  spellingsIn(
+    'first second third fourth fifth sixth seventh eighth ninth tenth two three four five six seven eight nine ten eleven twelve ' +
+      'erste erster ersten zweite zweiter zweiten dritte dritter dritten vierte vierter vierten fünfte fünften sechste sechsten ' +
+      'zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq dos tres cuatro cinco',
+  ),
+)
+
 function importanceIn({ forms, isHiragana }: Term): number {
+  if (forms.some((form) => smallNumbers.has(form) || /^[bfghkpqrvwxz]$/.test(form))) return importanceOf.smallNumber
   if (forms.some((form) => stopWords.has(form) || /^[a-z]$/.test(form))) return importanceOf.filler
   if (isHiragana) return importanceOf.hiragana
   return /^\d{1,2}$/.test(forms[0]) ? importanceOf.smallNumber : 1
