@@ -159,9 +159,12 @@ test('who changes a memory that is shown with marks keeps the values, and is ask
 
 test('what the prompt has of the home is marked, too, and is not shown twice for that', async () => {
   await open()
-  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
   writeFileSync(join(heddle.home, 'USER.md'), `The vault of the warehouse opens with ${value}.\n`)
   await heddle.searchFiles('warehouse', { limit: 1 })
+  await ask('hello')
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
+  const [earlier] = await heddle.log(folder, { of: 'main' })
+  expect(JSON.stringify(await heddle.show(folder, `turn:${earlier?.id}`))).not.toContain(value)
   await ask('what opens the vault of the warehouse?')
   const { system, note } = requests.at(-1) ?? {}
   expect(system).toContain('The vault of the warehouse opens with [secret:vault].')
