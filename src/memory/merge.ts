@@ -19,11 +19,11 @@ interface MergedHit {
 
 /** Hits of the word search alone. */
 export function byWords(hits: readonly SearchHit[]): MergedHit[] {
-  return hits.map((hit) => ({ id: hit.id, words: hit.words, relevance: relevanceOf(hit), merged: hit.relevance }))
+  return hits.map((hit) => ({ id: hit.id, words: hit.words, relevance: relevanceByWords(hit), merged: hit.relevance }))
 }
 
 /** Match quality of a hit, 0 if it has only words that say nothing. */
-export function relevanceOf({ relevance, words }: Pick<SearchHit, 'relevance' | 'words'>): number {
+export function relevanceByWords({ relevance, words }: Pick<SearchHit, 'relevance' | 'words'>): number {
   return tellsTopic(words) ? relevance : 0
 }
 
@@ -42,7 +42,7 @@ export function byWordsAndMeaning(hits: readonly SearchHit[], near: readonly Nea
     return {
       id,
       words: wordHit?.words ?? [],
-      relevance: Math.max(wordHit ? relevanceOf(wordHit) : 0, nearHit?.isChance ? 0 : inMeaning),
+      relevance: Math.max(wordHit ? relevanceByWords(wordHit) : 0, nearHit?.isChance ? 0 : inMeaning),
       ...(nearHit && { meaning: inMeaning }),
       merged: Math.max(inWords, inMeaning) * reciprocal * (k + 1),
     }

@@ -6,7 +6,7 @@ import { countPassages, type FoundPassage, passagesOf } from '../store/knowledge
 import { searchPassages } from '../store/knowledge/memory-search.ts'
 import { passageRecallsIn } from '../store/knowledge/passage-recalls.ts'
 import type { Reading } from '../store/store.ts'
-import { relevanceOf } from './merge.ts'
+import { relevanceByWords } from './merge.ts'
 
 /** Min hits that are fetched before ranking by recency. */
 const minFetched = 50
@@ -44,7 +44,7 @@ export async function recallPassages(
       const passage = found.get(hit.id)
       if (passage?.home !== home) return []
       const rank = hit.relevance * memoryWeight({ score, recalledAt: passage.modifiedAt }, now)
-      return [{ passage, relevance: relevanceOf(hit), words: hit.words, rank }]
+      return [{ passage, relevance: relevanceByWords(hit), words: hit.words, rank }]
     })
     .sort((a, b) => b.rank - a.rank || a.passage.line - b.passage.line || a.passage.id - b.passage.id)
     .slice(0, limit)

@@ -45,7 +45,7 @@ interface QuestionTerm extends Term {
 export function questionTerms(message: string): QuestionTerm[] {
   const { own, near, pasted } = partsOf(message)
   const terms = new Map<string, QuestionTerm>()
-  const named = namesIn(own.join('\n'))
+  const named = namedWords(own.join('\n'))
   for (const term of termsIn(own.join('\n'))) {
     const least = named.has(term.forms[0]) ? importanceOf.smallNumber : 0
     add(terms, { ...term, importance: Math.max(least, importanceIn(term)), isContext: false, requests: [] })
@@ -83,7 +83,7 @@ export function tellsTopic(words: readonly string[]): boolean {
 }
 
 /** Words within a sentence that have a capital only as a name: plan B, Will, May. Of many alike they tell which one is meant. */
-function namesIn(text: string): Set<string> {
+function namedWords(text: string): Set<string> {
   const names = text.match(/(?<=[\p{Ll}\p{N}] )(?!I\b)\p{Lu}\p{Ll}*(?![\p{L}\p{N}'’])/gu) ?? []
   return new Set(names.flatMap(spellingsIn))
 }

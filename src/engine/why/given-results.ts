@@ -46,10 +46,10 @@ export function quotedSource(line: string, results: readonly Result[]): Result |
   const [pointed, more] = pointersIn(line)
   if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
   const words = lowerCaseWords(line)
-  const least = Math.max(minQuoted, minShare * sizeOf(words))
+  const least = Math.max(minQuoted, minShare * countWords(words))
   const texts = results.map((result) => ({ result, text: ` ${lowerCaseWords(result.output).join(' ')} ` }))
   for (let length = words.length; length > 0; length--) {
-    const quotes = wordSequences(words, length).filter((quote) => sizeOf(quote) >= least)
+    const quotes = wordSequences(words, length).filter((quote) => countWords(quote) >= least)
     const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(` ${quote.join(' ')} `)))
     if (quoted.length > 0) return quoted.length === 1 ? quoted[0]?.result : undefined
   }
@@ -62,7 +62,7 @@ const minQuoted = 5
 const minShare = 0.75
 
 /** Number of words; of a script without spaces two characters are about one. */
-function sizeOf(words: readonly string[]): number {
+function countWords(words: readonly string[]): number {
   return words.reduce((sum, each) => sum + (unspaced.test(each) ? Math.max(1, each.length / 2) : 1), 0)
 }
 

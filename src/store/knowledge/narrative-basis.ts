@@ -63,7 +63,7 @@ export async function* allNarratives(
 ): AsyncIterable<{ id: number; topic: string | null; summary: string }> {
   for (let after = 0; ; ) {
     const query = rows.build.selectFrom('narratives').select(['id', 'topic', 'summary'])
-    const page = await rows.all(query.where('id', '>', after).orderBy('id').limit(narrativePage))
+    const page = await rows.all(query.where('id', '>', after).orderBy('id').limit(pageSize))
     yield* page
     const last = page.at(-1)
     if (!last) return
@@ -89,7 +89,7 @@ export async function addBasis(tx: Tx, narrativeId: number, memoryId: number): P
     )
 }
 
-const narrativePage = 200
+const pageSize = 200
 
 const basis = statement((db, arg: { id: number }) =>
   raw<{ id: number; memory_ids: string; run_id: string | null }>(
