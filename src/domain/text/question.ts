@@ -11,6 +11,9 @@ const maxNear = 1500
 const maxCourtesy = 3
 /** A closing with a name and an address has at most this many lines. */
 const maxClosingLines = 12
+const maxClosingLine = 60
+/** Share of a signature that is grammar, such as "of": sentences have more. */
+const maxGrammar = 0.3
 
 /** How the first line of what a letter closes with begins. */
 const closings = [
@@ -132,9 +135,29 @@ function withoutClosing(text: string): MessageParts {
   const from = Math.max(1, lines.length - maxClosingLines)
   const at = lines.findIndex((line, number) => number >= from && closing.test(line))
   const [said, end] = [lines.slice(0, at).join('\n').trim(), lines.slice(at).join('\n')]
-  if (at === -1 || said === '' || /[?？]/u.test(end)) return divided(text)
+  // What follows the closing of a pasted letter is what its reader says.
+  const isEnd = at !== -1 && isClosing(end.split(/\n\s*\n/u))
+  if (!isEnd || said === '') return divided(text)
   const { own, near, pasted } = divided(said)
   return { own, near, pasted: `${pasted}\n${end}`.trim() }
+}
+
+/** Phrases of courtesy with one name and address, below the phrase or in a paragraph of their own. */
+function isClosing(paragraphs: readonly string[]): boolean {
+  const signatures = paragraphs.map(withoutPhrases).filter((rest) => rest !== '')
+  return signatures.length <= 1 && signatures.every(isSignature)
+}
+
+function withoutPhrases(paragraph: string): string {
+  const lines = paragraph.split('\n').filter((line) => line.length > maxClosingLine || !closing.test(line))
+  return lines.join('\n').trim()
+}
+
+/** A name with an address and a telephone number: no sentence, nor what begins with a small letter. */
+function isSignature(text: string): boolean {
+  const terms = termsIn(text)
+  const grammar = terms.filter((term) => term.isHiragana || importanceIn(term) === importanceOf.filler)
+  return !/^\p{Ll}|[?？]/u.test(text) && grammar.length <= maxGrammar * terms.length
 }
 
 /** The same for a text without a closing. */

@@ -35,6 +35,14 @@ test.each([
   expect(weights(`${log}\n\nI need the port of staging.\n\n${closing}\nAvalon`).get('avalon')).toEqual(pasted)
 })
 
+test.each(['Best regards\nBob Miller\nNorth Ltd', 'Best regards\n\nBob', 'Thanks!', 'Viele Grüße\nBob'])(
+  'what follows the closing of a pasted letter is asked: %j',
+  (closing) => {
+    const message = `${log}\n\n${closing}\n\nTell him which port staging has`
+    expect(userPart(message)).toContain('Tell him which port staging has')
+  },
+)
+
 test('a Japanese question needs no question mark, and polite phrases around a request are courtesy', () => {
   const errors = '接続がタイムアウトした\n'.repeat(200)
   expect(userPart(`${errors}\n会議は何曜日ですか。\n\n${errors}`)).toContain('会議は何曜日ですか。')
