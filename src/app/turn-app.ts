@@ -115,8 +115,10 @@ function markKnowledge(shown: ShowResult, mark: <T>(value: T) => T): ShowResult 
   if (shown.kind === 'memory' || shown.kind === 'narrative') return mark(shown)
   if (shown.kind === 'task') return { ...shown, narratives: mark(shown.narratives) }
   if (shown.kind !== 'turn') return shown
-  const { remindedOf, remindedOfFiles, beganWith } = shown
-  return { ...shown, ...mark({ remindedOf, remindedOfFiles, beganWith }) }
+  const { remindedOf, remindedOfFiles, beganWith, thread } = shown
+  // The prompt has files of the home.
+  const marked = { ...thread, systemPrompt: mark(thread.systemPrompt) }
+  return { ...shown, ...mark({ remindedOf, remindedOfFiles, beganWith }), thread: marked }
 }
 
 async function* linesOf(

@@ -134,9 +134,16 @@ function marksOf(folder: string): Mark[] {
     .map(({ name, value }) => ({ value, pattern: valuePattern(value), name: `[secret:${name}]` }))
 }
 
+/** Finds a value as it is, as texts write it (in other line breaks or Unicode forms), and as addresses and JSON do. */
 function valuePattern(value: string): RegExp {
-  const escaped = RegExp.escape(value)
-  return new RegExp(value.length < minInside ? `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])` : escaped, 'gu')
+  const forms = [value, value.normalize('NFC'), value.normalize('NFD'), encodeURIComponent(value), inJson(value)]
+  const anySpace = (form: string) => form.split(/\s+/u).map(RegExp.escape).join('\\s+')
+  const written = `(?:${[...new Set(forms)].map(anySpace).join('|')})`
+  return new RegExp(value.length < minInside ? `(?<![\\p{L}\\p{N}])${written}(?![\\p{L}\\p{N}])` : written, 'gu')
+}
+
+function inJson(value: string): string {
+  return JSON.stringify(value).slice(1, -1)
 }
 
 function checkName(name: string): void {

@@ -3,6 +3,7 @@ import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
 import { type Memory, memoryWeight, savedDay } from '../domain/memory.ts'
+import { isSameStatement } from '../domain/text/statement.ts'
 import { findMemory, isArchived, supersededBy } from '../store/knowledge/memories.ts'
 import { memoryRecallsIn, runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
 import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
@@ -78,15 +79,17 @@ export async function remindedOf(rows: Reading, runId: string): Promise<Recalled
   )
 }
 
-/** Other active memories that may say the same, after those given. */
+/** Other active memories that may say the same, and others of those given; the same statement first. */
 export async function similarMemories(
   rows: Reading,
   { content }: Memory,
   besides: readonly number[],
-  known: readonly Memory[] = [],
+  hidden: readonly Memory[] = [],
 ): Promise<SimilarMemory[]> {
-  const all = new Map([...known, ...(await memoriesLike(rows, content))].map((each) => [each.id, each]))
-  const others = [...all.values()].filter(({ id }) => !besides.includes(id))
+  const isSame = new Set<Memory>()
+  const all = [...(await memoriesLike(rows, content)), ...hidden].filter(({ id }) => !besides.includes(id))
+  for (const each of all) if (isSameStatement(each.content, content)) isSame.add(each)
+  const others = [...isSame, ...all.filter((each) => !isSame.has(each))]
   return similarTo(content, others).map((each) => ({ id: each.id, content: each.content, day: savedDay(each) }))
 }
 

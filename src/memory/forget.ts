@@ -2,9 +2,10 @@ import type { ForgetResult } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import { type Memory, trustTool } from '../domain/memory.ts'
-import { findMemory, lockMemories, memoriesWithWords, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
+import { alikeTo, mayTell } from '../domain/text/statement.ts'
+import { findMemory, hiddenMemories, lockMemories, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
-import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
+import { addBasis, allNarratives, narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
 import { wipeChanges } from '../store/rows/approvals.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { similarMemories } from './describe.ts'
@@ -23,8 +24,8 @@ export async function forget(
   const memory = await getKnownMemory(tx, id)
   const replaced = await replacedMemoriesOf(tx, id)
   const forgotten = [id, ...(older ? replaced : [])]
-  // The same words may also be archived, or replaced by others.
-  const near = await similarMemories(tx, memory, forgotten, await memoriesWithWords(tx, memory.content))
+  const near = await similarMemories(tx, memory, [id, ...replaced], await hiddenTwins(tx, memory.content))
+  for (const each of forgotten) await bindNarratives(tx, each)
   const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
   for (const each of forgotten) {
     await wipeMemory(tx, each, now)
@@ -39,6 +40,23 @@ export async function forget(
     runs: sortedUnique(await Promise.all(forgotten.map((each) => runsRecallingMemory(tx, each)))),
     near,
   }
+}
+
+/** Archived and replaced memories that may say the same. */
+async function hiddenTwins(rows: Reading, content: string): Promise<Memory[]> {
+  const isAlike = alikeTo(content)
+  const twins: Memory[] = []
+  for await (const each of hiddenMemories(rows)) if (isAlike(each.content)) twins.push(each)
+  return twins
+}
+
+/** Lets narratives that may tell a memory without having seen it rest on it: without its words nothing would show that. */
+async function bindNarratives(tx: Tx, id: number): Promise<void> {
+  const memory = await findMemory(tx, id)
+  if (!memory) return
+  const tells = mayTell(memory.content)
+  for await (const { id: narrativeId, topic, summary } of allNarratives(tx))
+    if (tells(`${topic ?? ''}\n${summary}`)) await addBasis(tx, narrativeId, id)
 }
 
 async function getKnownMemory(rows: Reading, id: number): Promise<Memory> {

@@ -7,6 +7,7 @@ import { findMemory, listArchived, listMemories } from '../store/knowledge/memor
 import type { Reading, Store } from '../store/store.ts'
 import { memoryLine } from './describe.ts'
 import { forget } from './forget.ts'
+import { contentShownAs, withMarkedValues } from './marked-values.ts'
 import { viewNarratives } from './narratives.ts'
 import { recall } from './recall.ts'
 import { getActiveMemory, remember, rewrite, type StoredMemory, trustMemory } from './remember.ts'
@@ -45,20 +46,20 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
     },
     remember: async (draft) =>
       markSecrets(
-        await store.write('submit', async (tx) =>
-          describeKept(
-            tx,
-            await remember(tx, { ...draft, source: 'user', label: own }, clock.now(), maxMemories),
-            clock.now(),
-          ),
-        ),
+        await store.write('submit', async (tx) => {
+          const content = (await contentShownAs(tx, draft.content.trim(), markSecrets)) ?? draft.content
+          const full = { ...draft, content, source: 'user' as const, label: own }
+          return describeKept(tx, await remember(tx, full, clock.now(), maxMemories), clock.now())
+        }),
       ),
     changeMemory: async (id, change) => {
       const kept = await store.write('submit', async (tx) => {
         const now = clock.now()
+        const old = await getActiveMemory(tx, id)
         // Editing an untrusted memory does not make it trusted.
-        const label = joinLabels([(await getActiveMemory(tx, id)).label, own])
-        return describeKept(tx, await rewrite(tx, id, change, { source: 'user', label }, now, maxMemories), now)
+        const label = joinLabels([old.label, own])
+        const full = withMarkedValues(change, old, markSecrets)
+        return describeKept(tx, await rewrite(tx, id, full, { source: 'user', label }, now, maxMemories), now)
       })
       return markSecrets(kept)
     },

@@ -1,3 +1,4 @@
+import { tellsTopic } from '../domain/text/question.ts'
 import type { SearchHit } from '../store/knowledge/word-search.ts'
 import type { NearMemory } from './vector-cache.ts'
 
@@ -8,7 +9,7 @@ const k = 60
 interface MergedHit {
   id: number
   words: string[]
-  /** Match quality, 0 to 1: by words, or by meaning if that is better than chance. */
+  /** Match quality, 0 to 1: by words that say something, or by meaning if that is better than chance. */
   relevance: number
   /** Match quality by meaning, if found that way. */
   meaning?: number
@@ -18,7 +19,12 @@ interface MergedHit {
 
 /** Hits of the word search alone. */
 export function byWords(hits: readonly SearchHit[]): MergedHit[] {
-  return hits.map(({ id, relevance, words }) => ({ id, words, relevance, merged: relevance }))
+  return hits.map((hit) => ({ id: hit.id, words: hit.words, relevance: relevanceByWords(hit), merged: hit.relevance }))
+}
+
+/** Match quality of a hit, 0 if it has only words that say nothing. */
+export function relevanceByWords({ relevance, words }: Pick<SearchHit, 'relevance' | 'words'>): number {
+  return tellsTopic(words) ? relevance : 0
 }
 
 /**
@@ -36,7 +42,7 @@ export function byWordsAndMeaning(hits: readonly SearchHit[], near: readonly Nea
     return {
       id,
       words: wordHit?.words ?? [],
-      relevance: Math.max(inWords, nearHit?.isChance ? 0 : inMeaning),
+      relevance: Math.max(wordHit ? relevanceByWords(wordHit) : 0, nearHit?.isChance ? 0 : inMeaning),
       ...(nearHit && { meaning: inMeaning }),
       merged: Math.max(inWords, inMeaning) * reciprocal * (k + 1),
     }

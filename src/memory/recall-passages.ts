@@ -6,6 +6,7 @@ import { countPassages, type FoundPassage, passagesOf } from '../store/knowledge
 import { searchPassages } from '../store/knowledge/memory-search.ts'
 import { passageRecallsIn } from '../store/knowledge/passage-recalls.ts'
 import type { Reading } from '../store/store.ts'
+import { relevanceByWords } from './merge.ts'
 
 /** Min hits that are fetched before ranking by recency. */
 const minFetched = 50
@@ -39,12 +40,11 @@ export async function recallPassages(
     hits.map(({ id }) => id),
   )
   return hits
-    .flatMap(({ id, relevance, words }): RecalledPassage[] => {
-      const passage = found.get(id)
+    .flatMap((hit): RecalledPassage[] => {
+      const passage = found.get(hit.id)
       if (passage?.home !== home) return []
-      return [
-        { passage, relevance, words, rank: relevance * memoryWeight({ score, recalledAt: passage.modifiedAt }, now) },
-      ]
+      const rank = hit.relevance * memoryWeight({ score, recalledAt: passage.modifiedAt }, now)
+      return [{ passage, relevance: relevanceByWords(hit), words: hit.words, rank }]
     })
     .sort((a, b) => b.rank - a.rank || a.passage.line - b.passage.line || a.passage.id - b.passage.id)
     .slice(0, limit)

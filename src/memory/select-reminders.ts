@@ -17,7 +17,7 @@ const maxNewer = 2
  */
 export function selectReminders(recalled: readonly RecalledMemory[]): RecalledMemory[] {
   const fitting = dropWeakMatches(recalled)
-  const best = groupsOf(fitting, isAlike).flatMap(newestOfEquals).sort(byRank).slice(0, maxShown)
+  const best = groupsOf(fitting, isAlike).flatMap(bestOfAlike).sort(byRank).slice(0, maxShown)
   const newer = newerOnSubject(recalled, best)
   const shown = [...best.slice(0, maxShown - newer.length), ...newer]
   return groupsOf(shown, (a, b) => isAlike(a, b) || isOnSubject(a, b)).flatMap((group) => group.sort(byAge))
@@ -65,16 +65,15 @@ function isOnSubject({ words: a }: RecalledMemory, { words: b }: RecalledMemory)
   return (ofA !== undefined && b.includes(ofA)) || (ofB !== undefined && a.includes(ofB))
 }
 
-/** Ranks of equally relevant ones go to the newest first. */
-function newestOfEquals(group: readonly RecalledMemory[]): RecalledMemory[] {
-  return [...Map.groupBy(group, ({ relevance }) => relevance.toFixed(3)).values()].flatMap((equals) => {
-    const ranks = equals.map(({ rank }) => rank).sort((a, b) => b - a)
-    return equals.toSorted(byAge).map((each, at) => ({ ...each, rank: ranks[at] ?? each.rank }))
-  })
+/** Among statements alike the best match ranks first, and of equal ones the newest: how often one was shown says nothing. */
+function bestOfAlike(group: readonly RecalledMemory[]): RecalledMemory[] {
+  const ranks = group.map(({ rank }) => rank).sort((a, b) => b - a)
+  const inOrder = group.toSorted((a, b) => Math.round((b.relevance - a.relevance) * 1000) || byAge(a, b))
+  return inOrder.map((each, at) => ({ ...each, rank: ranks[at] ?? each.rank }))
 }
 
 function byRank(a: RecalledMemory, b: RecalledMemory): number {
-  return b.rank - a.rank || b.memory.id - a.memory.id
+  return b.rank - a.rank || b.relevance - a.relevance || b.memory.id - a.memory.id
 }
 
 function byAge({ memory: a }: RecalledMemory, { memory: b }: RecalledMemory): number {

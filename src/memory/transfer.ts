@@ -10,14 +10,10 @@ import {
   listMemories,
   lockMemories,
 } from '../store/knowledge/memories.ts'
-import {
-  contentsAround,
-  existingContents,
-  type ImportedMemory,
-  insertImported,
-} from '../store/knowledge/memory-import.ts'
+import { existingContents, type ImportedMemory, insertImported } from '../store/knowledge/memory-import.ts'
 import { metaValue } from '../store/rows/meta.ts'
-import type { Store, Tx } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import { contentShownAs } from './marked-values.ts'
 import { type FileMemory, fileHead, memorySection, readMemoryFile } from './memory-file.ts'
 import { recall } from './recall.ts'
 
@@ -89,7 +85,7 @@ export async function importMemories(
         const isKnown =
           known.has(draft.content) ||
           repeated.has(sameIn(draft)) ||
-          (await isKnownMarked(tx, draft.content, markSecrets))
+          (await contentShownAs(tx, draft.content, markSecrets)) !== undefined
         written.push(isKnown ? undefined : await insertImported(tx, draft))
         repeated.add(sameIn(draft))
       }
@@ -155,14 +151,6 @@ function hasNoSource(label: Label): boolean {
 
 function withFileSource(label: Label, name: string): Label {
   return joinLabels([label, { integrity: 'untrusted', sources: [`file:${name}`] }])
-}
-
-/** Whether the home has these words with the value of a secret where the file has its name. */
-async function isKnownMarked(tx: Tx, content: string, markSecrets: <T>(value: T) => T): Promise<boolean> {
-  const parts = content.split(/\[secret:[^\]]+\]|\[redacted\]/)
-  const [start = '', end = ''] = [parts[0], parts.at(-1)]
-  if (parts.length === 1 || start.length + end.length === 0) return false
-  return (await contentsAround(tx, start, end)).some((each) => markSecrets(each) === content)
 }
 
 /** Existing memories that look similar. */

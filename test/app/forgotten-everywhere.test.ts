@@ -65,6 +65,26 @@ describe.each(databases)('what was forgotten, on %s', (database) => {
     expect(JSON.stringify([last?.system, last?.note, last?.messages])).not.toContain(secret)
   })
 
+  test('is in no summary that says it without having been shown it, nor in one that goes on from that', async () => {
+    home = await talkingHome(database)
+    const { app, ask } = home
+    const talk = [
+      'Ada was here.',
+      `Ada set the vault code to ${secret} and told Bela.`,
+      `We changed the vault. Its code is ${secret}.`,
+      'All is well.',
+    ]
+    await ask('bread', { summary: 'The vault of the bakery has a new door. There is a code of conduct.' })
+    for (const [at, summary] of talk.entries()) await ask(`s${at}`, { summary, topic: `s${at}` })
+    await app.remember({ content: `The vault code is ${secret}` })
+    expect((await app.forgetMemory(1)).narratives).toEqual([3, 4, 5])
+    const told = await app.narratives({ limit: 9 })
+    expect(told.map(({ summary }) => summary)).toEqual([
+      ...[withheld, withheld, withheld, 'Ada was here.'],
+      'The vault of the bakery has a new door. There is a code of conduct.',
+    ])
+  })
+
   test('is named where a note of the home still says it', async () => {
     home = await talkingHome(database)
     const { app, folder } = home

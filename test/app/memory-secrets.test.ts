@@ -128,6 +128,61 @@ test('neither why nor a turn that was shown a memory has the value of a stored s
   for (const each of answers) expect(JSON.stringify(each)).not.toContain(value.slice(0, 8))
 })
 
+test('who changes a memory that is shown with marks keeps the values, and is asked to be clear where they differ', async () => {
+  await open()
+  const secrets = join(heddle.home, 'secrets')
+  await heddle.remember({ content: `The vault opns with ${value}, ask Ada`, tags: [value] })
+  await heddle.remember({ content: `The safe opens with ${value}` })
+  await heddle.remember({ content: `https://x.example/${encodeURIComponent('a b c d e f g')} is "a b c d e f g"` })
+  await storeSecret(secrets, 'vault', value)
+  await storeSecret(secrets, 'site', 'a b c d e f g')
+  await heddle.changeMemory(1, { content: 'The vault opens with [secret:vault], ask Bela', tags: ['[secret:vault]'] })
+  await ask('call memory_update {"id":4,"content":"The vault opens with [secret:vault], ask Ada"}')
+  await ask('call memory_store {"replaces":2,"content":"The safe is opened with [secret:vault]"}')
+  await ask('call memory_store {"content":"The safe is opened with [secret:vault]"}')
+  expect((await heddle.remember({ content: 'The safe is opened with [secret:vault]' })).isMerged).toBe(true)
+  await expect(heddle.changeMemory(3, { content: 'It is [secret:site]' })).rejects.toMatchObject({
+    code: 'ambiguous_mark',
+  })
+  await heddle.changeMemory(3, { content: 'See https://x.example/[secret:site], that is "[secret:site]"' })
+  await heddle.remember({ content: 'The key of the attic is called [secret:attic]' })
+  expect(JSON.stringify([requests, await heddle.memories({ limit: 9 })])).not.toContain(value)
+  await removeSecret(secrets, 'vault')
+  await removeSecret(secrets, 'site')
+  expect((await heddle.memories({ limit: 9 })).map(({ content, tags }) => [content, ...tags])).toEqual([
+    ['The key of the attic is called [secret:attic]'],
+    ['See https://x.example/a%20b%20c%20d%20e%20f%20g, that is "a b c d e f g"'],
+    [`The safe is opened with ${value}`],
+    [`The vault opens with ${value}, ask Ada`, value],
+  ])
+})
+
+test('what the prompt has of the home is marked, too, and is not shown twice for that', async () => {
+  await open()
+  writeFileSync(join(heddle.home, 'USER.md'), `The vault of the warehouse opens with ${value}.\n`)
+  await heddle.searchFiles('warehouse', { limit: 1 })
+  await ask('hello')
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
+  const [earlier] = await heddle.log(folder, { of: 'main' })
+  expect(JSON.stringify(await heddle.show(folder, `turn:${earlier?.id}`))).not.toContain(value)
+  await ask('what opens the vault of the warehouse?')
+  const { system, note } = requests.at(-1) ?? {}
+  expect(system).toContain('The vault of the warehouse opens with [secret:vault].')
+  expect(JSON.stringify([system, note])).not.toContain(value)
+  expect(note).not.toContain('USER.md')
+})
+
+test.each([
+  ['in another line', 'crimson otters juggle', 'The words: crimson otters\njuggle'],
+  ['in decomposed letters', 'Zürich über alles', 'The words: Zu\u0308rich u\u0308ber alles'],
+  ['in an address', 'p@ss/word:1234', 'db is postgres://app:p%40ss%2Fword%3A1234@db/x'],
+  ['in JSON', 'say "hi" twice', 'It is {"word":"say \\"hi\\" twice"}'],
+])('a value %s is marked as well', async (_, secret, content) => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', secret)
+  expect((await heddle.remember({ content })).memory.content).toContain('[secret:vault]')
+})
+
 test('an export in which a secret is marked adds nothing where it came from', async () => {
   await open()
   const secrets = join(heddle.home, 'secrets')
@@ -138,6 +193,12 @@ test('an export in which a secret is marked adds nothing where it came from', as
   expect(await heddle.importMemories(file, { name: 'memories.md', trust: true })).toMatchObject({
     imported: [],
     skipped: 1,
+  })
+  await heddle.remember({ content: value })
+  await heddle.remember({ content: `${value} is not 100% of "${value}_"; ${value}` })
+  expect(await heddle.importMemories(await exported(), { name: 'memories.md', trust: true })).toMatchObject({
+    imported: [],
+    skipped: 3,
   })
   const other = file.replace('at noon', 'at night')
   expect((await heddle.importMemories(other, { name: 'memories.md', trust: true })).imported).toHaveLength(1)

@@ -14,6 +14,19 @@ test.each([
   ['The growth was 5 % in the last quarter', 'The growth was 5 in the last quarter'],
   ['The parser is built with C++ on each machine', 'The parser is built with C# on each machine'],
   ['Never deploy on Fridays after noon, they said', 'They said: deploy on Fridays after noon, they said'],
+  ['The rack in the back room of the office has four disks', 'The rack in the back room of the office has five disks'],
+  ['The limit of the upload per file and user is 25 MB', 'The limit of the upload per file and user is 25 GB'],
+  [
+    'The release of the parser is planned for the first week of March',
+    'The release of the parser is planned for the first week of April',
+  ],
+  [
+    'Die Sitzung des Rates ist wie immer um acht im Saal am Dienstag',
+    'Die Sitzung des Rates ist wie immer um acht im Saal am Montag',
+  ],
+  ['Nobody has access to the vault in the cellar', 'Ada has access to the vault in the cellar'],
+  ["It doesn't print in colour on the second floor", 'It does print in colour on the second floor'],
+  ['妹は毎朝牛乳をコップ一杯飲む', '妹は毎朝牛乳をコップ一杯飲むとは限らない'],
   ['Deploy on Fridays after noon, they said: no', 'Deploy on Fridays after noon, they said'],
 ])('"%s" does not quote "%s": what it says is something else', (line, output) => {
   expect(isFrom(line, output)).toBe(false)
@@ -25,6 +38,7 @@ test.each([
   ['The growth was 5% in the last quarter', 'We saw: the growth was 5 % in the last quarter (again)'],
   ['The balance is -500 euros on the account', '| The balance is **-500 euros** on the account |'],
   ['export const limit = (a: number) => a + 5', '```\nexport const limit = (a: number) => a + 5\n```'],
+  ['- 会議は毎週火曜日の十時から始まる', '結果：会議は毎週火曜日の十時から始まる。'],
   ['Never deploy on Fridays after noon', 'The rule: never deploy on Fridays after noon'],
 ])('"%s" quotes "%s", however that is set', (line, output) => {
   expect(isFrom(line, output)).toBe(true)

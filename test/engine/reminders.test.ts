@@ -71,6 +71,32 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(line.length).toBeLessThan(600)
   })
 
+  test('the part that matched has what follows the words, also if one of them stands everywhere', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    const other = '天気と食事の話をした。'.repeat(100)
+    await keep(`${other}弁護士の電話番号は零三の五五五五です。${other}`)
+    expect((await linesFor('弁護士の電話番号は？'))[0]).toContain('弁護士の電話番号は零三の五五五五です。')
+  })
+
+  test('of many statements alike the one that is asked for is shown, however often others were', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (let at = 1; at <= 12; at++) await keep(`Room ${at} has the key number K${at * 37}`)
+    for (const plan of ['A', 'B', 'C', 'D', 'E', 'F', 'G'])
+      await keep(`Plan ${plan} of the evacuation starts at a gate`)
+    for (const at of ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh'])
+      await keep(`The ${at} cabinet opens with a card`)
+    for (const name of ['Will', 'Ada', 'Bela', 'Cleo', 'Dora', 'Emil'])
+      await keep(`The present for ${name} is in the attic`)
+    for (const [question, fact] of [
+      ['which key number has room 9?', 'K333'],
+      ['which key number has room 3?', 'K111'],
+      ['where does plan B of the evacuation start?', 'Plan B'],
+      ['what opens the second cabinet?', 'The second'],
+      ['where is the present for Will?', 'for Will'],
+    ] as const)
+      expect(await linesFor(question)).toContainEqual(expect.stringContaining(fact))
+  })
+
   test('of statements that contradict each other the newest stands first, whatever their scores', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     for (let at = 0; at < 6; at++) await keep(`The staging port is ${8000 + at}`, march + at * day)
@@ -113,6 +139,36 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor('which region does the tenant acme use?')).toEqual([
       '[id:2] The tenant acme uses the region eu-west-3 (saved 2026-03-01)',
     ])
+  })
+
+  test('of several questions each is answered, also where one has far more words, and beside much that is only told', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'The rent is 1,240 euros',
+      'The tax adviser is Mrs. Brandt',
+      'The deploy script of the shop is scripts/deploy-prod.sh',
+      'The gym is closed on Mondays',
+      'The dishwasher shows E15 when the hose leaks',
+    ])
+      await keep(fact)
+    const of = async (content: string) => (await linesFor(content)).map((line) => line.slice(0, 6)).sort()
+    const script = 'what is the deploy script of the shop called, scripts/deploy-shop.sh?'
+    expect(await of(`${script} and who is my tax adviser?`)).toEqual(['[id:2]', '[id:3]'])
+    expect(await of('Please look up:\n- the rent\n- the adviser for the tax')).toEqual(['[id:1]', '[id:2]'])
+    const told =
+      'Good morning. Yesterday the team sat together and talked about the holiday plans, the new office chairs, the ' +
+      'weather in the mountains and a customer who never answers. I was asked to prepare the contract for him and to check ' +
+      'all the numbers once more, and then the plumber came.'
+    expect(await of(`${told} So, before he leaves: what is the rent?`)).toEqual(['[id:1]'])
+  })
+
+  test('yes, no and the number of an option remind of nothing', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of ['Redis has no password', 'Yes means approval', 'My blood type is B', 'Tyres need 2 bar'])
+      await keep(fact)
+    for (const said of ['no', 'yes, go on', 'b', '2', 'take the second one, 2 is enough', 'thanks a lot, see you!'])
+      expect(await linesFor(said), said).toEqual([])
+    expect(await linesFor('which type of blood?')).toHaveLength(1)
   })
 
   test('words that many memories have find together what a rare word beside the point would hide', async () => {

@@ -163,6 +163,27 @@ describe.each(databases)('memories on %s', (database) => {
     expect(replacement.id).not.toBe(again.id)
   })
 
+  test('forgetting names what says nearly the same in the archive and among what was replaced, the same statement first', async () => {
+    const hidden = async (content: string) => {
+      const { id } = await keep(content)
+      await runtime.store.write('submit', (tx) => archiveMemory(tx, id))
+      return id
+    }
+    const other = await hidden('The code of the cellar door: 4711')
+    const spelled = await hidden('Äpfel liegen bei Herrn Mueller')
+    const dotted = await hidden('the door code is 4711.')
+    await hidden('Bread is baked at night')
+    const replaced = await keep('The door code of the cellar is 4711')
+    await keep('The cellar is open', { replaces: replaced.id })
+    const door = await keep('The door code is 4711')
+    const apples = await keep('äpfel liegen bei herrn müller')
+    const nearOf = async (id: number) =>
+      (await runtime.store.write('submit', (tx) => forget(tx, id, 9))).near.map((each) => each.id)
+    const [first, ...others] = await nearOf(door.id)
+    expect([first, ...others.sort()]).toEqual([dotted, other, replaced.id])
+    expect(await nearOf(apples.id)).toEqual([spelled])
+  })
+
   test('what counts least goes to the archive, where it can be read and is not found', async () => {
     const first = await keep('alpha lives in the north')
     const second = await keep('beta lives in the south')

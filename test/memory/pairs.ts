@@ -60,6 +60,12 @@ export const pairs: Record<string, [older: string, newer: string, kinship: Kinsh
     ['The licence costs $40', 'The licence costs €40', 'alike'],
     ['The plot has 102 m', 'The plot has 10² m', 'alike'],
   ],
+  capitals: [
+    ['Send the invoices to us', 'Send the invoices to US', 'alike'],
+    ['Ask who about masks', 'Ask WHO about masks', 'alike'],
+    ['In the editor r replaces a letter', 'In the editor R replaces a letter', 'alike'],
+    ['A hen lives in the shed', 'a hen lives in the shed', 'same'],
+  ],
   dates: [
     ['The audit is on 2026-03-04', 'The audit is on 2026-04-03', 'alike'],
     ['The fair opens on 3 May', 'The fair opens on 5 May', 'alike'],

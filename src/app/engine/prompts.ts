@@ -8,7 +8,7 @@ const defaultPromptBytes = 4000
 
 /** System prompts of runs, and the estimated size of the next one. */
 export function prompts(
-  { store }: Pick<Runtime, 'store'>,
+  { store, markSecrets = (value) => value }: Pick<Runtime, 'store' | 'markSecrets'>,
   identityFiles: () => Promise<PromptParts['files']>,
   agents: AgentIndex,
 ): Pick<Engine, 'prompt' | 'promptBytes'> {
@@ -18,7 +18,7 @@ export function prompts(
     async prompt(claimed) {
       const { run, session, actor, threadPrompt } = claimed
       const { role, persona, access, policies, profilePrompt } = actor
-      const files = await identityFiles()
+      const files = markSecrets(await identityFiles())
       const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, claimed)) : undefined
       const shown = { role, isChild: run.depth > 0, tools: run.effectiveTools }
       const text = systemPrompt({

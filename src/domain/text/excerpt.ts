@@ -85,9 +85,19 @@ function densest(places: readonly TextSpan[], maxLength: number): { first: numbe
       }
       first++
     }
-    if (inside.size > best.words) best = { first, last, words: inside.size }
+    if (inside.size > best.words) best = { first: narrowest(places, last, inside.size), last, words: inside.size }
   }
   return best
+}
+
+/** First place of the shortest stretch up to a place that has so many different words: a common one stands everywhere. */
+function narrowest(places: readonly TextSpan[], last: number, count: number): number {
+  const words = new Set<string>()
+  for (let first = last; first > 0; first--) {
+    for (const word of places[first]?.words ?? []) words.add(word)
+    if (words.size === count) return first
+  }
+  return 0
 }
 
 /** A place to cut: after the next space, if that is near and before the limit; never within a surrogate pair. */

@@ -1,5 +1,5 @@
 import { stopWords } from './stop-words.ts'
-import { type Term, termsIn } from './words.ts'
+import { spellingsIn, type Term, termsIn, uniqueTerms } from './words.ts'
 
 /** A paragraph up to this length, or a whole message, is the user's own words; a longer one may be pasted. */
 const maxOwnParagraph = 600
@@ -9,6 +9,21 @@ const maxQuestion = 300
 const maxNear = 1500
 /** A greeting or a closing has at most this many significant words. */
 const maxCourtesy = 3
+/** A closing with a name and an address has at most this many lines. */
+const maxClosingLines = 12
+const maxClosingLine = 60
+/** Share of a signature that is grammar, such as "of": sentences have more. */
+const maxGrammar = 0.3
+
+/** How the first line of what a letter closes with begins. */
+const closings = [
+  '(?:with |mit )?(?:best|kind(?:est)?|warm(?:est)?|many|freundliche[mn]?|beste[mn]?|herzliche[mn]?|liebe[mn]?|vielen?|schöne[mn]?) ' +
+    '(?:regards|wishes|gr(?:ü|ue)(?:ß|ss)en?|gru(?:ß|ss))',
+  'regards|sincerely|mfg|gr(?:ü|ue)(?:ß|ss)e|saludos|yours (?:sincerely|faithfully|truly)|hochachtungsvoll|cordialement',
+  '(?:many |vielen )?(?:thanks|thank you|danke?)(?: (?:a lot|so much|again|in advance|im voraus))?[\\s,.!]*$',
+  'sent from my|von meinem .{1,20} gesendet|--\\s*$|敬具|(?:どうぞ)?(?:よろしく)?お願い(?:いた)?します',
+]
+const closing = new RegExp(`^\\s*(?:${closings.join('|')})(?!\\p{L})`, 'iu')
 
 /**
  * Importance of words that say little: fillers, grammar, small numbers; of text that stands beside what a message asks, and
@@ -22,6 +37,8 @@ interface QuestionTerm extends Term {
   importance: number
   /** Of text that is only passed along: it may add to a match, but what lacks it is no worse. */
   isContext: boolean
+  /** Numbers of the requests of the message that have it. */
+  requests: number[]
 }
 
 /**
@@ -31,7 +48,13 @@ interface QuestionTerm extends Term {
 export function questionTerms(message: string): QuestionTerm[] {
   const { own, near, pasted } = partsOf(message)
   const terms = new Map<string, QuestionTerm>()
-  for (const term of termsIn(own)) add(terms, { ...term, importance: importanceIn(term), isContext: false })
+  const named = namedWords(own.join('\n'))
+  for (const term of termsIn(own.join('\n'))) {
+    const least = named.has(term.forms[0]) ? importanceOf.smallNumber : 0
+    add(terms, { ...term, importance: Math.max(least, importanceIn(term)), isContext: false, requests: [] })
+  }
+  for (const [at, request] of requestsIn(own).entries())
+    for (const { forms } of uniqueTerms(request)) terms.get(forms[0])?.requests.push(at)
   const about = [...terms.values()].filter(isSignificant)
   if (about.length === 0 && near + pasted === '') return [...terms.values()]
   const found = new Map(about.map((term) => [term.forms[0], term]))
@@ -41,14 +64,15 @@ export function questionTerms(message: string): QuestionTerm[] {
   ] as const)
     for (const term of termsIn(text)) {
       const importance = importanceIn(term)
-      if (isSignificant({ importance })) add(found, { ...term, importance: importance * share, isContext: true })
+      if (isSignificant({ importance }))
+        add(found, { ...term, importance: importance * share, isContext: true, requests: [] })
     }
   return [...found.values()]
 }
 
 /** The part of a message that is the author's own: to be compared by its meaning. */
 export function userPart(message: string): string {
-  return partsOf(message).own
+  return partsOf(message).own.join('\n')
 }
 
 /** Words that distinguish a text from others: no fillers, grammar or small numbers. */
@@ -56,12 +80,32 @@ export function distinctiveWords(text: string): Set<string> {
   return new Set(termsIn(text).flatMap((term) => (importanceIn(term) === 1 ? [term.forms[0]] : [])))
 }
 
+/** Whether one of the words says something about a topic: fillers and small numbers meet in texts by chance. */
+export function tellsTopic(words: readonly string[]): boolean {
+  return words.some((word) => !stopWords.has(word) && !smallNumbers.has(word) && !/^(?:[a-z]|\d{1,2})$/.test(word))
+}
+
+/** Words within a sentence that have a capital only as a name: plan B, Will, May. Of many alike they tell which one is meant. */
+function namedWords(text: string): Set<string> {
+  const names = text.match(/(?<=[\p{Ll}\p{N}] )(?!I\b)\p{Lu}\p{Ll}*(?![\p{L}\p{N}'’])/gu) ?? []
+  return new Set(names.flatMap(spellingsIn))
+}
+
 function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
   const [first] = term.forms
   if (!terms.has(first)) terms.set(first, term)
 }
 
+const smallNumbers = new Set(
+  spellingsIn(
+    'first second third fourth fifth sixth seventh eighth ninth tenth two three four five six seven eight nine ten eleven twelve ' +
+      'erste erster ersten zweite zweiter zweiten dritte dritter dritten vierte vierter vierten fünfte fünften sechste sechsten ' +
+      'zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq dos tres cuatro cinco',
+  ),
+)
+
 function importanceIn({ forms, isHiragana }: Term): number {
+  if (forms.some((form) => smallNumbers.has(form) || /^[bfghkpqrvwxz]$/.test(form))) return importanceOf.smallNumber
   if (forms.some((form) => stopWords.has(form) || /^[a-z]$/.test(form))) return importanceOf.filler
   if (isHiragana) return importanceOf.hiragana
   return /^\d{1,2}$/.test(forms[0]) ? importanceOf.smallNumber : 1
@@ -69,25 +113,56 @@ function importanceIn({ forms, isHiragana }: Term): number {
 
 /** What a message asks, text beside that, and the rest. */
 interface MessageParts {
-  own: string
+  own: string[]
   near: string
   pasted: string
 }
 
 function partsOf(message: string): MessageParts {
   const text = message.replace(/\r\n?/g, '\n').trim()
-  if (text.length <= maxOwnParagraph) return { own: text, near: '', pasted: '' }
+  if (text.length <= maxOwnParagraph) return { own: [text], near: '', pasted: '' }
   const { said, quoted } = withoutQuotes(text)
   if (said === '') return divided(quoted)
-  const { own, near, pasted } = divided(said)
+  const { own, near, pasted } = withoutClosing(said)
   return quoted.length <= maxNear
     ? { own, near: `${near}\n${quoted}`.trim(), pasted }
     : { own, near, pasted: `${pasted}\n${quoted}`.trim() }
 }
 
-/** The same for a text without quotes. */
+/** The same for a text without quotes. The closing of a letter, a name and an address say nothing about what it asks. */
+function withoutClosing(text: string): MessageParts {
+  const lines = text.split('\n')
+  const from = Math.max(1, lines.length - maxClosingLines)
+  const at = lines.findIndex((line, number) => number >= from && closing.test(line))
+  const [said, end] = [lines.slice(0, at).join('\n').trim(), lines.slice(at).join('\n')]
+  // What follows the closing of a pasted letter is what its reader says.
+  const isEnd = at !== -1 && isClosing(end.split(/\n\s*\n/u))
+  if (!isEnd || said === '') return divided(text)
+  const { own, near, pasted } = divided(said)
+  return { own, near, pasted: `${pasted}\n${end}`.trim() }
+}
+
+/** Phrases of courtesy with one name and address, below the phrase or in a paragraph of their own. */
+function isClosing(paragraphs: readonly string[]): boolean {
+  const signatures = paragraphs.map(withoutPhrases).filter((rest) => rest !== '')
+  return signatures.length <= 1 && signatures.every(isSignature)
+}
+
+function withoutPhrases(paragraph: string): string {
+  const lines = paragraph.split('\n').filter((line) => line.length > maxClosingLine || !closing.test(line))
+  return lines.join('\n').trim()
+}
+
+/** A name with an address and a telephone number: no sentence, nor what begins with a small letter. */
+function isSignature(text: string): boolean {
+  const terms = termsIn(text)
+  const grammar = terms.filter((term) => term.isHiragana || importanceIn(term) === importanceOf.filler)
+  return !/^\p{Ll}|[?？]/u.test(text) && grammar.length <= maxGrammar * terms.length
+}
+
+/** The same for a text without a closing. */
 function divided(text: string): MessageParts {
-  if (text.length <= maxOwnParagraph) return { own: text, near: '', pasted: '' }
+  if (text.length <= maxOwnParagraph) return { own: [text], near: '', pasted: '' }
   const paragraphs = text.split(/\n\s*\n/u)
   const [first = '', last = ''] = [paragraphs[0], paragraphs.at(-1)]
   const head = leadOf(first)
@@ -98,7 +173,8 @@ function divided(text: string): MessageParts {
       : [first.slice(head.length), ...paragraphs.slice(1, -1), last.slice(0, last.length - end.length)]
   const rest = middle.filter((part) => part.trim() !== '')
   const isHeadOwn = head.length === first.length || announces(head)
-  const own = [...(isHeadOwn ? [head] : []), end, ...rest.flatMap(questionsIn)].join('\n')
+  const amidPastes = paragraphs.filter((each, at) => isAmidPastes(each, paragraphs[at - 1], paragraphs[at + 1]))
+  const own = [...(isHeadOwn ? [head] : []), end, ...rest.flatMap(questionsIn), ...amidPastes]
   const between = rest.join('\n')
   if (between.length <= maxNear) return { own, near: isHeadOwn ? between : `${head}\n${between}`, pasted: '' }
   const beside = [
@@ -134,23 +210,44 @@ function withoutQuotes(text: string): { said: string; quoted: string } {
 /** A greeting, a closing, thanks or a name: the paragraph next to it says what the message is about. */
 function isGreeting(paragraph: string): boolean {
   if (paragraph.length > maxQuestion || /[?？]/u.test(paragraph)) return false
-  const importances = termsIn(paragraph).map((term) => ({ importance: importanceIn(term) }))
-  return importances.filter(isSignificant).length <= maxCourtesy
+  return termsIn(paragraph).filter((term) => importanceIn(term) === 1).length <= maxCourtesy
+}
+
+/** A short paragraph between two long ones. */
+function isAmidPastes(paragraph: string, before = '', after = ''): boolean {
+  return paragraph.length <= maxQuestion && Math.min(before.length, after.length) > maxOwnParagraph
 }
 
 function isSignificant({ importance }: Pick<QuestionTerm, 'importance'>): boolean {
   return importance > importanceOf.filler
 }
 
-/** Sentences that end with a question mark, which is not that of an address. */
+/** Sentences that end with a question mark, which is not that of an address, or as Japanese questions do without one. */
 function questionsIn(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const sentences = line.split(/(?<=[.!?。！？])/u)
     return sentences.filter(
       (sentence, at) =>
-        /[?？]$/u.test(sentence) && sentence.length <= maxQuestion && /^\s|^$/u.test(sentences[at + 1] ?? ''),
+        sentence.length <= maxQuestion &&
+        (/？$/u.test(sentence) ||
+          japaneseQuestion.test(sentence) ||
+          (/\?$/u.test(sentence) && /^\s|^$/u.test(sentences[at + 1] ?? ''))),
     )
   })
+}
+
+const japaneseQuestion = /(?:です|ます|でした|ました|ません|でしょう|だろう)か[。．]?$|(?:だっけ|かな)[。．]?$/u
+
+const listItem = /^\s*(?:[-*•]|\d{1,2}[.)])\s/
+
+/** What a message asks for, if that is more than one thing or said beside others. */
+function requestsIn(own: readonly string[]): string[] {
+  const parts = own.flatMap((part) => [
+    part,
+    ...questionsIn(part),
+    ...part.split('\n').filter((line) => listItem.test(line)),
+  ])
+  return [...new Set(parts)].filter((part) => termsIn(part).some((term) => importanceIn(term) === 1))
 }
 
 /** A short paragraph, or the first line of a long one; of a long line its first sentence. */

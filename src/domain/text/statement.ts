@@ -16,22 +16,49 @@ export function isSameStatement(a: string, b: string): boolean {
  * `key: value` has the same key. Words cannot tell an update from another fact, so nothing may be decided by this.
  */
 export function looksAlike(a: string, b: string): boolean {
-  const [ofA, ofB] = [termsIn(a), termsIn(b)]
-  if (termSimilarity(ofA, ofB) >= alikeFrom) return true
-  const [about, other] = [withoutFillers(ofA), withoutFillers(ofB)]
-  if (termSimilarity(about, other) >= alikeFrom || (about.length === 0 && other.length === 0)) return true
-  const shape = withoutNumbers(ofA)
-  if (shape.some(({ forms }) => /\p{L}/u.test(forms[0])) && isSameSequence(shape, withoutNumbers(ofB))) return true
-  const key = keyOf(a)
-  return key.length > 0 && isSameSequence(key, keyOf(b))
+  return alikeTo(a)(b)
+}
+
+/** The same, to compare one statement with many. */
+export function alikeTo(statement: string): (other: string) => boolean {
+  const own = termsIn(statement)
+  const [about, shape, key] = [withoutFillers(own), withoutNumbers(own), keyOf(statement)]
+  const hasLetters = shape.some(({ forms }) => /\p{L}/u.test(forms[0]))
+  return (other) => {
+    const words = termsIn(other)
+    if (termSimilarity(own, words) >= alikeFrom) return true
+    const telling = withoutFillers(words)
+    if (termSimilarity(about, telling) >= alikeFrom || (about.length === 0 && telling.length === 0)) return true
+    if (hasLetters && isSameSequence(shape, withoutNumbers(words))) return true
+    return key.length > 0 && isSameSequence(key, keyOf(other))
+  }
 }
 
 /** Whether a longer text may say the same as a statement: it has nearly all of its words. */
 export function mayContain(text: string, statement: string): boolean {
+  return containing(statement)(text)
+}
+
+/** Whether one or two sentences of a text may say the same as a statement. */
+export function mayTell(statement: string): (text: string) => boolean {
+  const contains = containing(statement)
+  return (text) => {
+    // Most texts say nothing like it: that is found out sooner.
+    if (!contains(text)) return false
+    const sentences = text.split(endOfSentences)
+    return sentences.some((sentence, at) => contains(`${sentence} ${sentences[at + 1] ?? ''}`))
+  }
+}
+
+const endOfSentences = /(?<=[.!?;])\s+|(?<=[。！？])|\n+/u
+
+function containing(statement: string): (text: string) => boolean {
   const about = withoutFillers(termsIn(statement))
-  const spellings = new Set(termsIn(text).flatMap(({ forms }) => forms))
-  const has = about.filter(({ forms }) => forms.some((form) => spellings.has(form)))
-  return about.length > 1 && has.length >= containsFrom * about.length
+  return (text) => {
+    const spellings = new Set(termsIn(text).flatMap(({ forms }) => forms))
+    const has = about.filter(({ forms }) => forms.some((form) => spellings.has(form)))
+    return about.length > 1 && has.length >= containsFrom * about.length
+  }
 }
 
 /** Normal form that all spellings of a statement share. */
@@ -53,9 +80,14 @@ const proseWord = /^["'([{«]*[\p{L}\p{M}]+(?:['-][\p{L}\p{M}]+)*["')\]}»,;:.!?
 /** Units that differ by case: 5 mW and 5 MW, 8 Mb and 8 MB. */
 const unitByCase = /^(?:[kmgtp]i?b(?:ps)?|[mp](?:w|wh|v|a|hz|pa|s|g|j|n|f|l))[,;:.]?$/i
 
+/** Short words in capitals, which mean something else in small letters: US, IT, WHO, and the keys R and r. */
+const shortCapitals = /^\P{L}*\p{Lu}{1,3}\P{L}*$/u
+
 function foldCase(token: string, before: string | undefined): string {
   const isUnit = before !== undefined && /\d$/.test(before) && unitByCase.test(token)
-  return proseWord.test(token) && !isUnit ? token.toLowerCase() : token
+  // A single capital at the beginning is that of a sentence.
+  const isShort = shortCapitals.test(token) && (before !== undefined || /\p{Lu}{2}/u.test(token))
+  return proseWord.test(token) && !isUnit && !isShort ? token.toLowerCase() : token
 }
 
 /** Words with all numbers equal: `db1` and `db2` have the same shape. */

@@ -5,8 +5,10 @@ import { joinLabels } from '../../domain/label.ts'
 import { type Memory, savedDay, trustTool } from '../../domain/memory.ts'
 import { escapeInvisible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
+import { contentShownAs, withMarkedValues } from '../../memory/marked-values.ts'
 import { recall } from '../../memory/recall.ts'
 import {
+  getActiveMemory,
   getChangeableMemory,
   getUntrustedMemory,
   remember,
@@ -89,7 +91,7 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
       const kept = await remember(
         tx,
         {
-          ...statement,
+          ...(await withValues(runtime, tx, statement)),
           source: 'agent',
           label: memoryLabel(call),
           runId: call.runId,
@@ -141,8 +143,11 @@ function memoryUpdate(
     action: 'memory.write',
     guarded: true,
     async write(transaction, { id, ...change }, call) {
+      const { markSecrets } = runtime
+      const tx = transaction as Tx
       const by = { source: 'agent' as const, label: memoryLabel(call), runId: call.runId }
-      const kept = await rewrite(transaction as Tx, id, change, by, runtime.clock.now(), maxMemories)
+      const full = markSecrets ? withMarkedValues(change, await getActiveMemory(tx, id), markSecrets) : change
+      const kept = await rewrite(tx, id, full, by, runtime.clock.now(), maxMemories)
       const superseded = kept.superseded.map((older) => older.id)
       return {
         status: 'ok',
@@ -210,6 +215,18 @@ function memoryRow(memory: Memory) {
     ...(resultId === null && taskId !== null && { from: `task:${taskId}` }),
     ...(label.integrity === 'untrusted' && { untrusted: label.sources }),
   }
+}
+
+/** A statement of a model, which was shown secrets as marks: they stand for the values again. */
+async function withValues<T extends { content: string; replaces?: number }>(
+  { markSecrets }: Runtime,
+  tx: Tx,
+  statement: T,
+): Promise<T> {
+  if (!markSecrets) return statement
+  const { content, replaces } = statement
+  if (replaces !== undefined) return withMarkedValues(statement, await getActiveMemory(tx, replaces), markSecrets)
+  return { ...statement, content: (await contentShownAs(tx, content.trim(), markSecrets)) ?? content }
 }
 
 function markedIn({ markSecrets }: Runtime, kept: StoredMemory): StoredMemory {

@@ -99,7 +99,7 @@ function isNewTalk({ headTurnId, kind }: Session): boolean {
 /** Matching passages that are not in the prompt: prompt files are indexed, too. */
 async function passagesNotIn(
   rows: Reading,
-  { clock, memory: { home = '' } }: Engine,
+  { clock, markSecrets = (value) => value, memory: { home = '' } }: Engine,
   question: string,
   prompt: string,
 ): Promise<RecalledPassage[]> {
@@ -107,7 +107,9 @@ async function passagesNotIn(
   const fitting = dropWeakMatches(found).filter(matchesItself)
   if (fitting.length === 0) return []
   const promptLine = collapseSpaces(prompt)
-  return fitting.filter(({ passage }) => !promptLine.includes(collapseSpaces(passage.text))).slice(0, maxPassages)
+  // The prompt has the names of secrets.
+  const isInPrompt = ({ passage }: RecalledPassage) => promptLine.includes(collapseSpaces(markSecrets(passage.text)))
+  return fitting.filter((each) => !isInPrompt(each)).slice(0, maxPassages)
 }
 
 /** Whether the passage itself has a matching word: a matching heading alone finds everything below it. */

@@ -1,5 +1,7 @@
 import { pointersIn } from '../../domain/pointer.ts'
 import type { Run } from '../../domain/run.ts'
+import { timeWords } from '../../domain/text/time-words.ts'
+import { spellingsIn } from '../../domain/text/words.ts'
 import { findResult, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findTask } from '../../store/rows/tasks.ts'
@@ -44,11 +46,14 @@ export function quotedSource(line: string, results: readonly Result[]): Result |
   const [pointed, more] = pointersIn(line)
   if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
   const words = results.length === 0 ? [] : lowerCaseWords(line)
-  const least = words.length > maxWords ? words.length : Math.max(minQuoted, minShare * words.length)
+  const shortest = words.length > maxWords ? words.length : 1
+  const least = Math.max(minQuoted, minShare * countWords(words))
   const texts = results.map((result) => ({ result, text: ` ${lowerCaseWords(result.output).join(' ')} ` }))
-  for (let length = words.length; length >= least; length--) {
-    const quotes = wordSequences(words, length)
-    const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(quote)))
+  for (let length = words.length; length >= shortest; length--) {
+    const quotes = wordSequences(words, length).filter((quote) => countWords(quote) >= least)
+    // No part of them is long enough, either.
+    if (quotes.length === 0) return undefined
+    const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(` ${quote.join(' ')} `)))
     if (quoted.length > 0) return quoted.length === 1 ? quoted[0]?.result : undefined
   }
   return undefined
@@ -61,20 +66,43 @@ const minShare = 0.75
 /** A line with more words, such as a minified file, is compared only as a whole: it has too many passages. */
 const maxWords = 200
 
-/** Words without which a line would say the opposite. */
-const negations = new Set(
-  "not no never none nor neither cannot can't won't don't isn't without nicht kein keine keinen keiner nie niemals ohne pas jamais sans nunca ni sin".split(
-    ' ',
-  ),
+/** Number of words; of a script without spaces two characters are about one. */
+function countWords(words: readonly string[]): number {
+  return words.reduce((sum, each) => sum + (unspaced.test(each) ? Math.max(1, each.length / 2) : 1), 0)
+}
+
+const unspaced = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Thai}/u
+
+/** Words without which a line would say the opposite, or another fact: negations, numbers, days and months. */
+const decisive = new Set(
+  (
+    'not no never none nor neither cannot without nobody nothing nowhere nicht nichts kein keine keinen keiner keinem keines nie ' +
+    'niemals niemand ohne weder pas jamais sans rien aucun aucune personne nunca ni sin nada nadie non nessuno niente geen niet ' +
+    'one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand million ' +
+    'zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig hundert tausend million millionen ' +
+    'first second third fourth fifth erste ersten zweite zweiten dritte dritten deux trois quatre cinq dos tres cuatro cinco ' +
+    'yesterday today tomorrow gestern heute morgen may'
+  ).split(' '),
 )
 
-/** Sequences of so many words that leave out no number and no negation: without it the line would state another fact. */
-function wordSequences(words: readonly string[], length: number): string[] {
-  const isFact = (word: string) => (/\d/.test(word) && !/^result:\d+$/.test(word)) || negations.has(word)
+/** Sequences of so many words that leave out nothing decisive: without it the line would state another fact. */
+function wordSequences(words: readonly string[], length: number): string[][] {
+  const isDecisive = words.map((each, at) => {
+    const isNumber = /\d/.test(each) && !/^result:\d+$/.test(each)
+    // Its unit is a part of a number.
+    const isUnit = /\d/.test(words[at - 1] ?? '') && /^\p{L}{1,3}$/u.test(each)
+    return (
+      isNumber ||
+      isUnit ||
+      /n['’]t$/.test(each) ||
+      decisive.has(each) ||
+      spellingsIn(each).some((form) => timeWords.has(form))
+    )
+  })
   const starts = Array.from({ length: words.length - length + 1 }, (_, at) => at)
   return starts
-    .filter((at) => ![...words.slice(0, at), ...words.slice(at + length)].some(isFact))
-    .map((at) => ` ${words.slice(at, at + length).join(' ')} `)
+    .filter((at) => !isDecisive.some((is, place) => is && (place < at || place >= at + length)))
+    .map((at) => words.slice(at, at + length))
 }
 
 /** Signs that change what the next word says: comparisons, a negation, a currency, the sign of a number. */

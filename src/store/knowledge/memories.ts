@@ -9,6 +9,7 @@ import type { Tables } from '../tables.ts'
 import { dropVectors } from './memory-vectors.ts'
 
 const firstScore = 1
+const hiddenPage = 500
 
 /** Takes the memory lock: only one process at a time compares a new memory with the existing ones. */
 export async function lockMemories(tx: Tx): Promise<void> {
@@ -103,15 +104,22 @@ export async function supersededBy(rows: Reading, id: number): Promise<Memory[]>
   return [...active, ...archived].map(memoryFrom).sort((a, b) => a.id - b.id)
 }
 
-/** Memories with these words, in upper or lower case, also archived and replaced ones; forgotten ones have none. */
-export async function memoriesWithWords(rows: Reading, content: string): Promise<Memory[]> {
-  const found: Memory[] = []
-  for (const table of ['memories', 'memories_archive'] as const) {
-    // Both have the same columns.
-    const query = rows.build.selectFrom(table as 'memories').selectAll()
-    found.push(...(await rows.all(query.where(sql<boolean>`lower(content) = lower(${content})`))).map(memoryFrom))
-  }
-  return found
+/** Memories that no search finds and that still have their words: archived and replaced ones, page by page. */
+export async function* hiddenMemories(rows: Reading): AsyncIterable<Memory> {
+  for (const table of ['memories', 'memories_archive'] as const)
+    for (let after = 0; ; ) {
+      // Both have the same columns.
+      const all = rows.build
+        .selectFrom(table as 'memories')
+        .selectAll()
+        .where('forgotten_at', 'is', null)
+      const hidden = table === 'memories' ? all.where('superseded_by', 'is not', null) : all
+      const page = await rows.all(hidden.where('id', '>', after).orderBy('id').limit(hiddenPage))
+      yield* page.map(memoryFrom)
+      const last = page.at(-1)
+      if (!last) break
+      after = last.id
+    }
 }
 
 /** Marks a memory as replaced: it stays readable, but no search finds it. */

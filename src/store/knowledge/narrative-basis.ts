@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
-import type { Reading } from '../store.ts'
+import type { Reading, Tx } from '../store.ts'
 import { chunksOf } from './chunks.ts'
 
 /** What one narrative rests on besides earlier narratives. */
@@ -56,6 +56,40 @@ export async function narrativesBasedOn(rows: Reading, memoryId: number): Promis
     if (!all.has(Number(id))) for (const row of await rows.all(dependents({ id: Number(id) }))) all.add(Number(row.id))
   return [...all].sort((a, b) => a - b)
 }
+
+/** The words of all narratives, oldest first, page by page. */
+export async function* allNarratives(
+  rows: Reading,
+): AsyncIterable<{ id: number; topic: string | null; summary: string }> {
+  for (let after = 0; ; ) {
+    const query = rows.build.selectFrom('narratives').select(['id', 'topic', 'summary'])
+    const page = await rows.all(query.where('id', '>', after).orderBy('id').limit(pageSize))
+    yield* page
+    const last = page.at(-1)
+    if (!last) return
+    after = last.id
+  }
+}
+
+/** Adds a memory to those that a narrative rests on. */
+export async function addBasis(tx: Tx, narrativeId: number, memoryId: number): Promise<void> {
+  const found = await tx.first(tx.build.selectFrom('narratives').select('memory_ids').where('id', '=', narrativeId))
+  const known: number[] = JSON.parse(found?.memory_ids ?? '[]')
+  if (known.includes(memoryId)) return
+  const ids = JSON.stringify([...known, memoryId])
+  await tx.run(tx.build.updateTable('narratives').set({ memory_ids: ids }).where('id', '=', narrativeId))
+  for (const table of ['memories', 'memories_archive'] as const)
+    await tx.run(
+      tx.build
+        // Both have the same columns.
+        .updateTable(table as 'memories')
+        .set({ narrative_id: narrativeId })
+        .where('id', '=', memoryId)
+        .where((is) => is.or([is('narrative_id', 'is', null), is('narrative_id', '>', narrativeId)])),
+    )
+}
+
+const pageSize = 200
 
 const basis = statement((db, arg: { id: number }) =>
   raw<{ id: number; memory_ids: string; run_id: string | null }>(

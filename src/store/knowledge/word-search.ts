@@ -33,6 +33,8 @@ export interface SearchTerm {
   importance?: number
   /** May add to a match, but a document that lacks it is no worse. */
   isContext?: boolean
+  /** Numbers of the requests of the query that have it: a document that fits one of them need not fit the others. */
+  requests?: readonly number[]
 }
 
 /** A table with a row for each word of each document; greater ids are newer documents. */
@@ -66,7 +68,7 @@ export async function searchByWords(
   { total, limit }: { total: number; limit: number },
 ): Promise<SearchHit[]> {
   if (terms.length === 0) return []
-  const { known, all } = await weighTerms(rows, index, terms, total)
+  const { known, all, ofRequests } = await weighTerms(rows, index, terms, total)
   if (known.length === 0) return []
   const rare = known.filter(({ isCommon }) => !isCommon)
   const queryWords = rare.length > 0 ? rare : known
@@ -88,8 +90,9 @@ export async function searchByWords(
       // Added up in one order: documents with the same words must be equally relevant. Of several spellings one counts.
       const has = known.filter((word) => found.includes(word))
       const counted = new Map(has.toReversed().map(({ term, weight }) => [term, weight]))
-      const relevance = [...counted.values()].reduce((sum, weight) => sum + weight, 0) / all
-      return { id, relevance: Math.min(1, relevance), words: has.map(({ word }) => word) }
+      const whole = [...counted.values()].reduce((sum, weight) => sum + weight, 0) / all
+      const requested = [...weightOfRequests(counted)].map(([at, weight]) => weight / (ofRequests.get(at) ?? 1))
+      return { id, relevance: Math.min(1, Math.max(whole, ...requested)), words: has.map(({ word }) => word) }
     })
     .sort((a, b) => b.relevance - a.relevance || b.id - a.id)
     .slice(0, limit)
@@ -131,24 +134,36 @@ async function weighTerms(
   { countUpTo, unknownWeight }: WordIndex,
   terms: readonly SearchTerm[],
   total: number,
-): Promise<{ known: WeightedWord[]; all: number }> {
+): Promise<{ known: WeightedWord[]; all: number; ofRequests: Map<number, number> }> {
   const limit = Math.max(minCommonCount, Math.floor(total * commonShare))
   const words = JSON.stringify([...new Set(terms.flatMap(({ forms }) => forms))])
   const found = await rows.all(countUpTo(rows, { words, limit: limit + 1 }))
   const counts = new Map(found.map(({ word, count }) => [word, Number(count)]))
   const known: WeightedWord[] = []
+  const weights = new Map<SearchTerm, number>()
   let all = 0
   for (const term of terms) {
     const { forms, importance = 1, isContext = false } = term
     const count = Math.max(...forms.map((form) => counts.get(form) ?? 0))
     const rarity = Math.log(1 + total / Math.max(1, count))
     const weight = importance * rarity
-    if (!isContext) all += count > 0 ? weight : weight * unknownWeight
+    const expected = count > 0 ? weight : weight * unknownWeight
+    weights.set(term, expected)
+    if (!isContext) all += expected
     for (const form of forms)
       if (counts.get(form))
         known.push({ word: form, term, count: counts.get(form) ?? 0, weight, isCommon: count > limit })
   }
-  return { known: known.sort((a, b) => b.weight - a.weight || a.count - b.count), all: all || 1 }
+  const ofRequests = weightOfRequests(weights)
+  return { known: known.sort((a, b) => b.weight - a.weight || a.count - b.count), all: all || 1, ofRequests }
+}
+
+/** Sum of these weights for each request of the query. */
+function weightOfRequests(weights: ReadonlyMap<SearchTerm, number>): Map<number, number> {
+  const sums = new Map<number, number>()
+  for (const [{ requests = [] }, weight] of weights)
+    for (const at of requests) sums.set(at, (sums.get(at) ?? 0) + weight)
+  return sums
 }
 
 /** A word by which candidates are found, and the max rows of the index that are read of it, the newest ones. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { questionTerms, userPart } from '../../../src/domain/text/question.ts'
+import { questionTerms, tellsTopic, userPart } from '../../../src/domain/text/question.ts'
 
 const log = Array.from({ length: 900 }, (_, at) => `${at} POST /quotes carrier=north took ${at * 7} ms`).join('\n')
 const prose = 'The committee met on a rainy afternoon and discussed the proposal at length. '.repeat(400)
@@ -17,10 +17,37 @@ test.each([
   ['in the last line of a paste', `${log}\nwhich port has staging`],
   ['in the last sentence of one long line', `${prose}Which port has staging`],
   ['as a question between two pastes', `${log}\n\nWhich port has staging?\n\n${prose}`],
+  ['as a request between two pastes', `${log}\n\nI need the port of staging.\n\n${log}`],
   ['above what it announces', `Say which port has staging, from this:\n${log}`],
 ])('what a message asks counts in full: %s', (_, message) => {
   const found = weights(message)
   expect([found.get('port'), found.get('staging')]).toEqual([asked, asked])
+})
+
+test.each([
+  'Best regards,\nAlex Winter\nHead of Ports, Example Ltd\nHarbour Street 4, Bristol',
+  'Thanks in advance,\n\nAlex Winter\nHead of Ports, Example Ltd',
+  'Mit freundlichem Gruß\nAlex Winter\nHafenstraße 4, 20457 Hamburg',
+  '-- \nAlex Winter\nHead of Ports, Example Ltd',
+  'Sent from my iPhone',
+])('the closing of a letter is no part of what is asked above it: %j', (closing) => {
+  expect(userPart(`${log}\n\nI need the port of staging.\n\n${closing}`)).toBe('I need the port of staging.')
+  expect(weights(`${log}\n\nI need the port of staging.\n\n${closing}\nAvalon`).get('avalon')).toEqual(pasted)
+})
+
+test.each(['Best regards\nBob Miller\nNorth Ltd', 'Best regards\n\nBob', 'Thanks!', 'Viele Grüße\nBob'])(
+  'what follows the closing of a pasted letter is asked: %j',
+  (closing) => {
+    const message = `${log}\n\n${closing}\n\nTell him which port staging has`
+    expect(userPart(message)).toContain('Tell him which port staging has')
+  },
+)
+
+test('a Japanese question needs no question mark, and polite phrases around a request are courtesy', () => {
+  const errors = '接続がタイムアウトした\n'.repeat(200)
+  expect(userPart(`${errors}\n会議は何曜日ですか。\n\n${errors}`)).toContain('会議は何曜日ですか。')
+  expect(userPart(`${errors}\n会議の曜日を教えて\n\nよろしくお願いいたします。`)).toBe('会議の曜日を教えて')
+  expect(weights(`お疲れ様です。\n\n会議の曜日を教えて\n\n${errors}`).get('会議')).toEqual(beside)
 })
 
 test.each(['\r', '\r\n', '\n'])('a paste with line ends %j is no part of the question behind it', (lineEnd) => {
@@ -54,6 +81,23 @@ test('every word of a long message is read', () => {
 
 test('a log that was announced is not asked about by its last line', () => {
   expect(userPart(`why is this slow?\n\n${log}`)).toBe('why is this slow?\n')
+})
+
+test('each question and each item of a list is a request of its own, beside the whole', () => {
+  const requests = (message: string) =>
+    new Map(questionTerms(message).map(({ forms: [word], requests }) => [word, requests]))
+  const asked = requests('Long day! What is the rent? And who leads the Falcon team?')
+  expect([asked.get('long'), asked.get('rent'), asked.get('falcon')]).toEqual([[0], [0, 1], [0, 2]])
+  const listed = requests('1. the rent\n2. the Falcon team')
+  expect([listed.get('rent'), listed.get('falcon')]).toEqual([
+    [0, 1],
+    [0, 2],
+  ])
+})
+
+test('fillers, single letters and small numbers tell no topic', () => {
+  for (const words of [['no'], ['b'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
+  for (const words of [['no', 'rent'], ['8443'], ['えび']]) expect(tellsTopic(words)).toBe(true)
 })
 
 describe('what a message asks for', () => {
