@@ -1,6 +1,7 @@
 import type { Millis } from '../../../domain/clock.ts'
 import { mayRestore } from '../../../tools/exec/command-words.ts'
 import { type LineMap, lineBefore } from '../../files/line-map.ts'
+import type { OpenLines } from '../open-lines.ts'
 import { newLine } from '../possible-origins.ts'
 import type { LineAuthor, MovedFile, TracedLine, Tracer } from '../traced-line.ts'
 import type { VersionNode } from '../version-chain.ts'
@@ -78,14 +79,15 @@ export async function linesRestoredByCommand(
   tracer: Tracer,
   { authorOf, ...left }: Omit<ChangedFile, 'author'> & { authorOf: () => Promise<LineAuthor> },
   map: LineMap,
-  open: readonly OpenLine[],
+  open: OpenLines,
 ): Promise<{ origins: number[][]; author: LineAuthor; moved: Map<number, TracedLine> } | undefined> {
   const { node, versionLines } = left
   const { via, hasReturned, parent } = node
-  if (via.kind !== 'version' || !via.version.command) return undefined
+  // A file may have thousands of versions, and most bring none of the lines that are followed.
+  if (via.kind !== 'version' || !via.version.command || !(hasReturned || open.hasUnmapped(map))) return undefined
   const isNew = (line: number) => lineBefore(map, line) === undefined
-  const lines = open.map(({ line }) => line).filter((line) => hasReturned || isNew(line))
-  if (lines.length === 0 || !mayRestore((await tracer.calls.commandOf(via.version)) ?? '')) return undefined
+  const lines = open.lines().flatMap(({ line }) => (hasReturned || isNew(line) ? line : []))
+  if (!mayRestore((await tracer.calls.commandOf(via.version)) ?? '')) return undefined
   const origins = (await versionLines.textsOf(node)).map((_, line) => [lineBefore(map, line) ?? newLine])
   const author = await authorOf()
   const file = { ...left.file, before: via.version }

@@ -101,28 +101,36 @@ function isMatched([first = newLine]: readonly number[]): boolean {
   return first !== newLine
 }
 
-/** Earlier contents of the file that are just this one; else those that brought lines which it has not kept in their order. */
+/**
+ * Earlier contents of the file that are just this one; else those that brought lines which it has not kept in their order. The newest
+ * are compared.
+ */
 function earlierContents(
   file: MovedFile,
   { hash, beforeHash, texts, origins }: ManualChange,
 ): { contents: EarlierContent[]; isCut: boolean } {
-  const versions = file.versions.filter((each) => isEarlier(each, file)).reverse()
-  // What a version found is what the one before it left, unless a hand changed the file in between.
-  const sidesOf = (at: number) =>
-    versions[at]?.before === versions[at + 1]?.after ? (['after'] as const) : (['after', 'before'] as const)
-  const all = versions
-    .flatMap((version, at) => sidesOf(at).map((side) => ({ version, side })))
-    .filter(({ version, side }) => version[side] !== beforeHash)
-  const equal = all.filter(({ version, side }) => version[side] === hash)
-  if (equal.length > 0) return cut(equal)
   const added = texts.filter((text, line) => isSignificantLine(text) && !isMatched(origins[line] ?? []))
   const hashes = new Set(added.map(hashLine))
-  if (hashes.size === 0) return { contents: [], isCut: false }
-  const brings = ({ lineHashes }: FileVersion) =>
-    lineHashes === null || (lineHashes !== '' && unpackLineHashes(lineHashes).some((each) => hashes.has(each)))
-  return cut(all.filter(({ version }) => brings(version)))
+  const equal: EarlierContent[] = []
+  const bringing: EarlierContent[] = []
+  for (let at = file.versions.length - 1; at >= 0; at--) {
+    const version = file.versions[at]
+    if (!version || !isEarlier(version, file)) continue
+    const brings = hashes.size > 0 && bringing.length <= maxCompared && bringsAny(version, hashes)
+    // What a version found is what the one before it left, unless a hand changed the file in between.
+    const isKnown = version.before === file.versions[at - 1]?.after
+    for (const side of isKnown ? (['after'] as const) : (['after', 'before'] as const)) {
+      if (version[side] === beforeHash) continue
+      if (version[side] === hash) equal.push({ version, side })
+      if (brings) bringing.push({ version, side })
+    }
+    if (equal.length > maxCompared) break
+  }
+  const contents = equal.length > 0 ? equal : bringing
+  return { contents: contents.slice(0, maxCompared), isCut: contents.length > maxCompared }
 }
 
-function cut(contents: EarlierContent[]): { contents: EarlierContent[]; isCut: boolean } {
-  return { contents: contents.slice(0, maxCompared), isCut: contents.length > maxCompared }
+function bringsAny({ lineHashes }: FileVersion, hashes: ReadonlySet<number>): boolean {
+  if (lineHashes === null || lineHashes === '') return lineHashes === null
+  return unpackLineHashes(lineHashes).some((each) => hashes.has(each))
 }
