@@ -5,7 +5,7 @@ import { firstOf, isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { seededChance } from './simulator-schedule.ts'
 import { type History, newHistory } from './why-histories/history.ts'
-import { hand } from './why-histories/truth.ts'
+import { hand, plainCopy } from './why-histories/truth.ts'
 
 vi.setConfig({ testTimeout: 3_600_000 })
 
@@ -43,12 +43,12 @@ test('in random histories of files no line has a wrong author and no run is deni
 })
 
 function newTally(): Tally {
-  return { lines: 0, unknown: 0, unseen: 0, reasons: new Map(), faults: [] }
+  return { lines: 0, unknown: 0, unseen: 0, copied: 0, reasons: new Map(), faults: [] }
 }
 
-function print(name: string, { lines, unknown, unseen, reasons }: Tally): void {
+function print(name: string, { lines, unknown, unseen, copied, reasons }: Tally): void {
   process.stdout.write(
-    `${name}: ${lines} lines, ${unknown} unknown, ${unseen} of commands that nobody can tell apart\n`,
+    `${name}: ${lines} lines, ${unknown} unknown; and ${unseen} of commands that nobody can tell apart, ${copied} of plain copies by hand\n`,
   )
   for (const [reason, count] of [...reasons].sort(([, a], [, b]) => b - a))
     process.stdout.write(`  ${count} unknown: ${reason}\n`)
@@ -59,11 +59,13 @@ interface Tally {
   unknown: number
   /** Lines of commands at the same time that are unknown, as they must be. */
   unseen: number
+  /** Lines of files that a hand copied without their times, and that are unknown: the same content may have come from elsewhere. */
+  copied: number
   /** Unknown lines by what is told as the reason. */
   reasons: Map<string, number>
   /**
-   * Wrong: another run was named than the one that wrote the line. Denied: a run's line was said to be nobody's. Misled: a line of
-   * such a command is unknown, and its run is not among those named.
+   * Wrong: another run was named than the one that wrote the line. Denied: a run's line was said to be nobody's. Misled: a line that
+   * nobody can tell is unknown, and its run is not among those named.
    */
   faults: string[]
 }
@@ -82,17 +84,19 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
       tally.lines++
       if (author?.by === 'unknown') {
         const isUnseen = [...authors].some((each) => unseen.has(each))
+        const isCopied = carriers.has(plainCopy)
         if (isUnseen) tally.unseen++
+        else if (isCopied) tally.copied++
         else {
           if (process.env['UNKNOWN']) process.stdout.write(`${where} (${notes[0]?.text})\n`)
           tally.unknown++
           const reason = notes[0]?.text.replace(/^.*who wrote line \d+: | \(run:.*/g, '') ?? ''
           tally.reasons.set(reason, (tally.reasons.get(reason) ?? 0) + 1)
         }
-        // Where a command did it that no survey saw, and no hand can have done it, the answer leads to its run, or to one that copied the
-        // line from there.
+        // Where nobody can tell who did it, and it cannot have been a hand, the answer leads to the run, or to one that copied the line
+        // from there.
         const isRight = (runId: string) => authors.has(runId) || carriers.has(runId)
-        if (isUnseen && !authors.has(hand) && !author.runIds.some(isRight)) tally.faults.push(`misled: ${where}`)
+        if ((isUnseen || isCopied) && !authors.has(hand) && !author.runIds.some(isRight)) tally.faults.push(`misled: ${where}`)
       } else if (!authors.has(answer) && !carriers.has(answer))
         tally.faults.push(`${answer === hand ? 'denied' : 'wrong'}: ${where}`)
     }

@@ -6,7 +6,7 @@ import { resolveSession } from '../../../src/engine/turns/route.ts'
 import { edit, read, write } from '../hands.ts'
 import type { Deeds, Ground } from './ground.ts'
 import { byOne, createdFile, type TrueFile, textOf } from './true-file.ts'
-import { type Author, hand, newLines, observe, type Redraft, rewrite, type TrueLine } from './truth.ts'
+import { type Author, hand, newLines, observe, plainCopy, type Redraft, rewrite, type TrueLine } from './truth.ts'
 
 /** What agents do with their tools, and people by hand. */
 export function agentAndHandDeeds(ground: Ground): Deeds {
@@ -143,7 +143,8 @@ export function agentAndHandDeeds(ground: Ground): Deeds {
       const keepsTimes = chance(2) === 0
       cpSync(join(folder, from), join(folder, to), { preserveTimestamps: keepsTimes })
       const was = files.get(from) as TrueFile
-      const lines = was.lines.map((line) => ({ ...line, carriers: new Set([...line.carriers, hand]) }))
+      const by = keepsTimes ? [hand] : [hand, plainCopy]
+      const lines = was.lines.map((line) => ({ ...line, carriers: new Set([...line.carriers, ...by]) }))
       bringByHand(to, { ...was, lines })
       return `${from} to ${to}${keepsTimes ? ' with its times' : ''}`
     },

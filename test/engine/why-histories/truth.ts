@@ -3,6 +3,8 @@ import type { Chance } from '../simulator-schedule.ts'
 /** Who wrote a line: runs by id, or `hand`. */
 export type Author = string
 export const hand = 'hand'
+/** Among the carriers of a line: a hand copied its file without its times, and nobody can tell that from the same content from elsewhere. */
+export const plainCopy = 'a plain copy'
 
 /**
  * A line of a file as it is known to have come about. Where equal lines stand next to each other, contents alone cannot tell
