@@ -28,7 +28,7 @@ export async function findUnrecorded(
   since: Millis,
 ): Promise<{ found: UnrecordedFile[]; hashes: ReadonlyMap<string, string | null> }> {
   const hashes = await lastHashes(rows, folder)
-  const changed = [...contents].filter(([path, { sha256, bytes }]) => bytes?.length && hashes.get(path) !== sha256)
+  const changed = [...contents].filter(([path, { sha256, bytes }]) => bytes && hashes.get(path) !== sha256)
   const known = changed.filter(([path]) => hashes.has(path))
   const recorded = new Set([...hashes.values(), ...known.map(([, { sha256 }]) => sha256)])
   const copies = changed.filter(([path, { sha256 }]) => !hashes.has(path) && recorded.has(sha256))

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
-import { namesSource } from '../../tools/exec/command-words.ts'
+import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { lineBefore } from '../files/line-map.ts'
 import { equalAfterCommand, traceAmbiguousCopy } from './by-hand/content-holders.ts'
 import { mergedOrigins } from './merged-origins.ts'
@@ -119,12 +119,13 @@ export class CommandTransfers {
     return this.#tracer.traceFrom(transfer, { path, versions, all, transferCount, end, before: version }, lines)
   }
 
-  /** Whether a command has moved or copied a file, instead of writing the same: it is that file, or the command names it. */
+  /** Whether a command has moved or copied a file, instead of writing the same: it is that file, or a step of the command does so. */
   async #isTransferProved(path: string, version: FileVersion): Promise<boolean> {
     const identity = (await this.#changeOf(path, version))?.replaced?.identity
     if (identity !== undefined && identity === version.identity) return true
-    const command = await this.#tracer.calls.commandOf(version)
-    return command !== undefined && namesSource(command, relative(version.folder, path), version.path)
+    const command = (await this.#tracer.calls.commandOf(version)) ?? ''
+    const { folder, path: target } = version
+    return transfersFile(command, { folder, source: relative(folder, path), target })
   }
 
   /** What the command that left a version did to the file at this path. */

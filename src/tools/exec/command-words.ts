@@ -79,26 +79,3 @@ export function fileNameMatcher(words: readonly string[]): (path: string) => boo
     )
   }
 }
-
-// Programs that put files somewhere as they are, also whole directories, or bring back what files had.
-const copier = /(^|[\s;|&(/])(cp|mv|rsync|install|tar|cpio|ditto|unzip|gunzip|git|hg|svn|jj|patch)(?=$|[\s;|&)])/
-
-const removal = /(?<=^|[\s;|&(])(rm|unlink|shred)\s[^;|&\n]*/g
-
-/** Whether a command may bring back what a file had before. */
-export function mayRestore(command: string): boolean {
-  return copier.test(command.replace(/['"\\]/g, ''))
-}
-
-/**
- * Whether a command names a file, or a directory above it that it copies, by a word which does not name the other one as well: then it
- * has read the file to make that one. What it removes does not count. Both paths are relative to one folder.
- */
-export function namesSource(command: string, source: string, target: string): boolean {
-  const names = source.split('/')
-  const above = mayRestore(command) ? names.map((_, at) => names.slice(0, at + 1).join('/')) : [source]
-  return wordsOf(command.replace(removal, ' ')).some((word) => {
-    const isNamed = fileNameMatcher([word])
-    return above.some(isNamed) && !isNamed(target)
-  })
-}

@@ -1,8 +1,7 @@
 import { join, relative } from 'node:path'
 import type { Millis } from '../../../domain/clock.ts'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../../store/rows/files/file-versions.ts'
-import { namesSource } from '../../../tools/exec/command-words.ts'
-import { birthOf } from '../../../tools/files/fingerprint.ts'
+import { transfersFile } from '../../../tools/exec/copied-files.ts'
 import {
   isBefore,
   type LineAuthor,
@@ -92,14 +91,6 @@ async function isMadeAt(tracer: Tracer, version: FileVersion, time: Millis): Pro
   return end === Number.MAX_SAFE_INTEGER ? undefined : time <= end + fileTimeSlackMs
 }
 
-/** Whether a content may be older than a version that has it, by the times of its file. */
-export function mayBeOlder({ since, modifiedAt, identity }: MovedFile, version: FileVersion): boolean {
-  const madeAt = (version.modifiedAt ?? version.command?.since ?? version.at) - fileTimeSlackMs
-  if (modifiedAt !== undefined && modifiedAt < madeAt) return true
-  // A file that is older has had another content since if that is recorded.
-  return identity !== undefined && birthOf(identity) < madeAt && since === undefined
-}
-
 /** Traces lines of a content in each version that left it, and in versions of the same files that found it. */
 export async function traceHolders(
   tracer: Tracer,
@@ -145,13 +136,13 @@ export async function traceAmbiguousCopy(
   const { all, isCut } = await traceHolders(tracer, { ...file, before: version }, holders, lines, version)
   if (all.length === 0 || isCut) return undefined
   const command = (await tracer.calls.commandOf(version)) ?? ''
-  const isNamed = holders.some(({ folder, path }) =>
-    namesSource(command, relative(version.folder, join(folder, path)), version.path),
-  )
+  const { folder, path: target } = version
+  const sources = holders.map((each) => relative(folder, join(each.folder, each.path)))
+  const isCopied = sources.some((source) => transfersFile(command, { folder, source, target }))
   const written: TracedLine = { author, transfers: [] }
   return lines.map((_, at) => {
     const found = all.flatMap((each) => each[at] ?? [])
-    if (!isNamed) return mergeTracedLines([written, ...found], { since: null, why: equalAfterCommand })
+    if (!isCopied) return mergeTracedLines([written, ...found], { since: null, why: equalAfterCommand })
     const line = mergeTracedLines(found, { since: null, why: '' })
     return line.author.by === 'unknown' ? written : line
   })

@@ -90,12 +90,6 @@ export class LineIndex {
     return { files: [...telling, ...common.slice(0, maxHolders)], isCut: isCut || common.length > maxHolders }
   }
 
-  /** Whether another file is in the folder of a session around the one at this path. */
-  async isNear(path: string, other: string): Promise<boolean> {
-    const root = await this.#rootOf(path)
-    return root !== undefined && other.startsWith(`${root}/`)
-  }
-
   /** The topmost folder of a session above this path. */
   async #rootOf(path: string): Promise<string | undefined> {
     const directory = dirname(path)

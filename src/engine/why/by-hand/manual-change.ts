@@ -1,8 +1,11 @@
 import type { Millis } from '../../../domain/clock.ts'
-import { mayRestore } from '../../../tools/exec/command-words.ts'
+import type { FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { mayRestore } from '../../../tools/exec/copied-files.ts'
+import { decodeText } from '../../../tools/files/text-kind.ts'
 import { type LineMap, lineBefore } from '../../files/line-map.ts'
+import { linesIn } from '../../files/match-lines.ts'
 import type { OpenLines } from '../open-lines.ts'
-import { newLine } from '../possible-origins.ts'
+import { newLine, possibleOrigins } from '../possible-origins.ts'
 import type { LineAuthor, MovedFile, TracedLine, Tracer } from '../traced-line.ts'
 import type { VersionNode } from '../version-chain.ts'
 import type { VersionLines } from '../version-lines.ts'
@@ -43,7 +46,9 @@ export async function linesFromElsewhere(
   const isInDoubt = (line: number) => mayBeReplaced || !kept.has(line) || (isMostlyNew && found?.isTrivial[line])
   const moved = new Map(all.filter(([line, each]) => each.author !== author && isInDoubt(line)))
   const written: TracedLine = { author, transfers: [] }
-  if (await mayReplaceVersion(tracer, file, node, { content: await versionLines.contentOf(node), kept }))
+  const content = await versionLines.contentOf(node)
+  const lineCount = (await versionLines.textsOf(node.parent)).length
+  if (await mayReplaceVersion(tracer, file, node, { content, kept, lineCount }))
     for (const line of lines) if (!moved.has(line)) moved.set(line, written)
   if (found?.isProved) return moved
   for (const [line, restored] of await restoredIn(tracer, changed, origins, lines)) {
@@ -64,11 +69,19 @@ export async function linesOfNewFile(
   const lines = open.map(({ line }) => line)
   const file = since === undefined ? changed.file : { ...changed.file, since }
   const found = await manualOrigins(tracer, file, node.hash, lines, author)
-  if (since === undefined || file.renamed || found?.isProved) return found?.traced
-  const restored = await restoredIn(tracer, changed, [], lines)
+  const { renamed } = file
+  if (found?.isProved || (since === undefined && !renamed)) return found?.traced
+  const restored = await restoredIn(
+    tracer,
+    changed,
+    renamed ? await originsInRenamed(tracer, changed, renamed) : [],
+    lines,
+  )
   if (!found && restored.size === 0) return undefined
   const written: TracedLine = { author, transfers: [] }
-  return lines.map((line, at) => withRestored(found?.traced[at] ?? written, restored.get(line), since))
+  return lines.map((line, at) =>
+    withRestored(found?.traced[at] ?? written, restored.get(line), since ?? renamed?.at ?? node.at),
+  )
 }
 
 /**
@@ -87,7 +100,7 @@ export async function linesRestoredByCommand(
   if (via.kind !== 'version' || !via.version.command || !(hasReturned || open.hasUnmapped(map))) return undefined
   const isNew = (line: number) => lineBefore(map, line) === undefined
   const lines = open.lines().flatMap(({ line }) => (hasReturned || isNew(line) ? line : []))
-  if (!mayRestore((await tracer.calls.commandOf(via.version)) ?? '')) return undefined
+  if (!mayRestore((await tracer.calls.commandOf(via.version)) ?? '', via.version)) return undefined
   const origins = (await versionLines.textsOf(node)).map((_, line) => [lineBefore(map, line) ?? newLine])
   const author = await authorOf()
   const file = { ...left.file, before: via.version }
@@ -101,6 +114,17 @@ export async function linesRestoredByCommand(
   return { origins, author, moved: new Map(moved) }
 }
 
+/** Possible origins of each line of a file in the version that it was before it was renamed. */
+async function originsInRenamed(tracer: Tracer, { node, versionLines }: ChangedFile, renamed: FileVersion) {
+  const before = await textsOfVersion(tracer, renamed)
+  return possibleOrigins(before, await versionLines.textsOf(node))
+}
+
+async function textsOfVersion({ contents }: Tracer, version: FileVersion): Promise<string[]> {
+  const bytes = version.after ? await contents.get(version.after, version) : undefined
+  return linesIn((bytes && decodeText(bytes)) ?? '')
+}
+
 async function restoredIn(
   tracer: Tracer,
   { file, node, versionLines }: ChangedFile,
@@ -108,7 +132,9 @@ async function restoredIn(
   lines: readonly number[],
 ): Promise<Map<number, TracedLine[]>> {
   const { hash, parent } = node
-  const [texts, before] = [await versionLines.textsOf(node), await versionLines.textsOf(parent)]
-  const change = { hash: hash ?? '', beforeHash: parent?.hash ?? null, texts, before, origins }
+  const texts = await versionLines.textsOf(node)
+  const before = file.renamed ? await textsOfVersion(tracer, file.renamed) : await versionLines.textsOf(parent)
+  const beforeHash = (file.renamed ? file.renamed.after : parent?.hash) ?? null
+  const change = { hash: hash ?? '', beforeHash, texts, before, origins }
   return restoredLines(tracer, file, change, lines)
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { FileVersion } from '../../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
@@ -20,7 +21,7 @@ import {
   traceInVersion,
   traceSources,
 } from './content-holders.ts'
-import { areGone, isCopied, linesGiven, toolVersionOf } from './copy-proof.ts'
+import { wereSwapped } from './restored-content.ts'
 import { isShortText, similarVersions, versionsWithShortContent } from './similar-versions.ts'
 
 /** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
@@ -77,28 +78,25 @@ async function traceEqualContent(
   holders: readonly FileVersion[],
   { texts, lines, unmatched }: AskedContent,
 ): Promise<Pick<ManualOrigins, 'traced' | 'isProved'>> {
-  const textAt = (line: number) => texts[line] ?? ''
   const sources = await findSourcesByTime(tracer, file, holders)
-  const numbers = [...texts.keys()]
   const { all, isCut } = sources
-    ? await traceSources(tracer, file, sources, numbers)
-    : await traceHolders(tracer, file, holders, numbers)
+    ? await traceSources(tracer, file, sources, lines)
+    : await traceHolders(tracer, file, holders, lines)
   const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
-  const given = sources ? new Set<number>() : await linesGiven(tracer, all, texts)
-  const isCopy = sources !== undefined || (await isCopied(tracer, file, holders, { all, texts, given }))
-  const isDoubtful = mayBeCommand || !isCopy
+  // Without a proof both may be from elsewhere: a licence, a template, the output of a generator.
+  const isProved = !mayBeCommand && (sources !== undefined || (await wereSwapped(tracer, file, holders)))
   const origins: (TracedLine | undefined)[][] = []
   for (const each of all) {
-    const asked = lines.map((line) => each[line])
-    origins.push(await withoutReadLines(tracer, file, asked, lines.map(textAt)))
+    const wanted = lines.map((line) => texts[line] ?? '')
+    origins.push(await withoutReadLines(tracer, file, each, wanted))
   }
   const written: TracedLine = { author: unmatched, transfers: [] }
   const traced = lines.map((line, at) => {
-    const doubts = (isDoubtful || given.has(line)) && !file.kept?.has(line) ? [written] : []
+    const doubts = !isProved && !file.kept?.has(line) ? [written] : []
     const found = origins.flatMap((each) => each[at] ?? [])
     return found.length === 0 ? written : withUnknownActor(mergeOrUnknown([...doubts, ...found], isCut), unmatched)
   })
-  return { traced, isProved: !isDoubtful }
+  return { traced, isProved }
 }
 
 /** Traces lines in the file that this one was before it was renamed, and in versions that have some of them. */
@@ -172,6 +170,12 @@ async function withoutReadLines(
   return left
 }
 
+/** The version by which a tool wrote a line; undefined if another author did. */
+function toolVersionOf(author: LineAuthor): FileVersion | undefined {
+  const isTool = author.by === 'version' && !author.version.command && author.version.runId !== null
+  return isTool ? author.version : undefined
+}
+
 /** Author of lines that may come from a content which is not known. */
 function uncomparedAuthor({ runId }: FileVersion): LineAuthor {
   return unknownAuthor(
@@ -193,6 +197,16 @@ function withUnknownActor({ author, transfers: [first, ...rest] }: TracedLine, u
   if (!first || unmatched.by !== 'unknown') return { author, transfers: first ? [first, ...rest] : [] }
   const how = first.how === 'moved by hand' ? 'moved' : 'copied'
   return { author, transfers: [{ ...first, how }, ...rest] }
+}
+
+/** Whether the files of these versions no longer exist, and no command is recorded that moved or removed them. */
+async function areGone(tracer: Tracer, versions: readonly FileVersion[]): Promise<boolean> {
+  for (const { folder, path } of versions) {
+    if (await tracer.disk.has({ folder, path })) return false
+    const last = (await tracer.versions.of(join(folder, path))).at(-1)
+    if (last?.after === null) return false
+  }
+  return true
 }
 
 /** Merges a line of several files with the same content; unknown if not all of them were read. */

@@ -10,6 +10,8 @@ import { isSameFile } from './same-file.ts'
 interface ComparedContent {
   content: Buffer | undefined
   kept: ReadonlySet<number>
+  /** Number of lines of the version before. */
+  lineCount: number
 }
 
 /**
@@ -20,7 +22,7 @@ export async function mayReplaceVersion(
   tracer: Tracer,
   file: TracedFile,
   { parent }: VersionNode,
-  { content, kept: keptLines }: ComparedContent,
+  { content, kept: keptLines, lineCount }: ComparedContent,
 ): Promise<boolean> {
   const before = parent?.via.kind === 'version' ? parent.via.version : undefined
   if (!before) return false
@@ -32,7 +34,8 @@ export async function mayReplaceVersion(
   if (modifiedAt !== undefined && modifiedAt < madeAt) return true
   const isSame = await isSameFile(tracer, file, before)
   if (identity !== undefined && isSame === false && birthOf(identity) < madeAt) return true
-  if (isSame === false && kept.length < added.length) return true
+  // An editor that saves a new file keeps what it had read.
+  if (isSame === false && kept.length < added.length && kept.length < lineCount) return true
   if (before.command || before.runId === null) return false
   const given = await tracer.calls.givenBefore(before)
   return (added.length === 0 ? isSame === false : given.hadLines(added)) && given.hadLines(kept)

@@ -1,15 +1,27 @@
+import { join } from 'node:path'
 import type { Millis } from '../../../domain/clock.ts'
-import type { FileVersion } from '../../../store/rows/files/file-versions.ts'
+import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
 import { hashLine, unpackLineHashes } from '../../files/line-hashes.ts'
 import { linesIn } from '../../files/match-lines.ts'
 import { newLine, possibleOrigins } from '../possible-origins.ts'
-import { type MovedFile, mergeTracedLines, type TracedLine, type Tracer, unknownAuthor } from '../traced-line.ts'
+import {
+  isBefore,
+  type MovedFile,
+  mergeTracedLines,
+  type TracedLine,
+  type Tracer,
+  unknownAuthor,
+} from '../traced-line.ts'
 import { isEarlier, traceInVersion } from './content-holders.ts'
 
 /** Max earlier contents that are compared, the newest first. */
 const maxCompared = 8
+/** Max earlier names of a file whose versions are read. */
+const maxNames = 8
+/** Max further versions whose runs are named. */
+const maxNamed = 50
 
 /** A content that a hand left, and the one before it, empty if there was none. */
 interface ManualChange {
@@ -41,7 +53,7 @@ export async function restoredLines(
   const found = new Map<number, TracedLine[]>()
   const add = (line: number, traced: TracedLine) => found.set(line, [...(found.get(line) ?? []), traced])
   const returned = returnedLines(change)
-  const { contents, isCut } = earlierContents(file, change)
+  const { contents, others } = earlierContents(file, await lineageOf(tracer, file), change)
   const left = countsOf(change.before)
   const keptCount = change.origins.filter(isMatched).length
   for (const { version, side } of contents) {
@@ -63,11 +75,13 @@ export async function restoredLines(
     for (const line of wanted)
       for (const each of origins[line] ?? []) {
         const origin = byLine.get(each)
-        // The first transfer is from the file to itself.
+        // The first transfer is from the file to itself, perhaps under an earlier name.
         if (origin) add(line, { ...origin, transfers: origin.transfers.slice(1) })
       }
   }
-  if (isCut) for (const line of lines) if (returned.has(line)) add(line, uncompared)
+  for (const { version, hashes } of others)
+    for (const line of lines)
+      if (returned.has(line) && hashes.has(hashLine(change.texts[line] ?? ''))) add(line, uncompared(version))
   return found
 }
 
@@ -81,12 +95,16 @@ export function withRestored(
 }
 
 const putBack = 'the file had this line earlier, and it may have been put back'
-const uncompared: TracedLine = { author: unknownAuthor(null, putBack), transfers: [] }
 
-/** Lines that tell something and that the content has more often than the one before it. */
+/** Author of a line that a version brought which is not compared. */
+function uncompared({ runId }: FileVersion): TracedLine {
+  return { author: unknownAuthor(null, putBack, runId === null ? [] : [runId]), transfers: [] }
+}
+
+/** Lines with a word that the content has more often than the one before it. */
 function returnedLines({ texts, before }: ManualChange): Set<number> {
   const [now, left] = [countsOf(texts), countsOf(before)]
-  const isReturned = (text: string) => isSignificantLine(text) && (now.get(text) ?? 0) > (left.get(text) ?? 0)
+  const isReturned = (text: string) => hasWord(text) && (now.get(text) ?? 0) > (left.get(text) ?? 0)
   return new Set(texts.flatMap((text, line) => (isReturned(text) ? line : [])))
 }
 
@@ -101,36 +119,67 @@ function isMatched([first = newLine]: readonly number[]): boolean {
   return first !== newLine
 }
 
+function hasWord(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text)
+}
+
 /**
  * Earlier contents of the file that are just this one; else those that brought lines which it has not kept in their order. The newest
- * are compared.
+ * are compared. `others`: the versions that are not, with the hashes of those lines that they brought.
  */
 function earlierContents(
   file: MovedFile,
+  lineage: readonly FileVersion[][],
   { hash, beforeHash, texts, origins }: ManualChange,
-): { contents: EarlierContent[]; isCut: boolean } {
-  const added = texts.filter((text, line) => isSignificantLine(text) && !isMatched(origins[line] ?? []))
-  const hashes = new Set(added.map(hashLine))
+): { contents: EarlierContent[]; others: { version: FileVersion; hashes: ReadonlySet<number> }[] } {
+  const added = texts.filter((text, line) => hasWord(text) && !isMatched(origins[line] ?? []))
+  const wanted = new Set(added.filter(isSignificantLine).map(hashLine))
+  // Short lines have no hash: any version may have had them.
+  const isAnyShort = !added.every(isSignificantLine)
   const equal: EarlierContent[] = []
   const bringing: EarlierContent[] = []
-  for (let at = file.versions.length - 1; at >= 0; at--) {
-    const version = file.versions[at]
-    if (!version || !isEarlier(version, file)) continue
-    const brings = hashes.size > 0 && bringing.length <= maxCompared && bringsAny(version, hashes)
-    // What a version found is what the one before it left, unless a hand changed the file in between.
-    const isKnown = version.before === file.versions[at - 1]?.after
-    for (const side of isKnown ? (['after'] as const) : (['after', 'before'] as const)) {
-      if (version[side] === beforeHash) continue
-      if (version[side] === hash) equal.push({ version, side })
-      if (brings) bringing.push({ version, side })
+  const others: { version: FileVersion; hashes: ReadonlySet<number> }[] = []
+  for (const versions of lineage)
+    for (let at = versions.length - 1; at >= 0; at--) {
+      const version = versions[at]
+      if (!version || !isEarlier(version, file)) continue
+      const isFull = bringing.length >= maxCompared
+      const hashes = wanted.size > 0 ? hashesOf(version, wanted) : wanted
+      if (isFull && hashes.size > 0 && others.length < maxNamed) others.push({ version, hashes })
+      const brings = !isFull && (hashes.size > 0 || isAnyShort)
+      // What a version found is what the one before it left, unless a hand changed the file in between.
+      const isKnown = version.before === versions[at - 1]?.after
+      for (const side of isKnown ? (['after'] as const) : (['after', 'before'] as const)) {
+        if (version[side] === beforeHash) continue
+        if (version[side] === hash && equal.length < maxCompared) equal.push({ version, side })
+        if (brings) bringing.push({ version, side })
+      }
     }
-    if (equal.length > maxCompared) break
-  }
-  const contents = equal.length > 0 ? equal : bringing
-  return { contents: contents.slice(0, maxCompared), isCut: contents.length > maxCompared }
+  return equal.length > 0 ? { contents: equal, others: [] } : { contents: bringing, others }
 }
 
-function bringsAny({ lineHashes }: FileVersion, hashes: ReadonlySet<number>): boolean {
-  if (lineHashes === null || lineHashes === '') return lineHashes === null
-  return unpackLineHashes(lineHashes).some((each) => hashes.has(each))
+/** Versions of the file under each name that it is known to have had: before the user renamed it, or commands moved it. */
+async function lineageOf(tracer: Tracer, file: MovedFile): Promise<FileVersion[][]> {
+  const lineage = [file.versions]
+  const paths = new Set([file.path])
+  const add = async (path: string, isPart: (version: FileVersion) => boolean) => {
+    if (paths.has(path) || paths.size > maxNames) return
+    paths.add(path)
+    lineage.push((await tracer.versions.of(path)).filter(isPart))
+  }
+  const { renamed } = file
+  if (renamed) await add(join(renamed.folder, renamed.path), (each) => compareVersions(each, renamed) <= 0)
+  // The loop appends to this list.
+  for (const versions of lineage)
+    for (const version of versions) {
+      const from = version.command?.origin?.path
+      if (from) await add(join(version.folder, from), (each) => isBefore(each, version))
+    }
+  return lineage
+}
+
+/** Those of these hashes that a version brought; all of them if its record does not tell. */
+function hashesOf({ lineHashes }: FileVersion, wanted: ReadonlySet<number>): ReadonlySet<number> {
+  if (lineHashes === null) return wanted
+  return new Set(lineHashes === '' ? [] : unpackLineHashes(lineHashes).filter((each) => wanted.has(each)))
 }
