@@ -153,8 +153,7 @@ export class LineTracer implements Tracer {
       return open.followPossible(origins, { author, moved }, doubt)
     }
     const map = await versionLines.mapOf(node)
-    const restored =
-      map && (await linesRestoredByCommand(this, { file, node, authorOf, versionLines }, map, open.lines()))
+    const restored = map && (await linesRestoredByCommand(this, { file, node, authorOf, versionLines }, map, open))
     if (restored) return open.followPossible(restored.origins, restored, doubt)
     const newSpans = open.follow(map ?? [])
     if (newSpans.length === 0) return

@@ -1,6 +1,7 @@
 import type { Millis } from '../../../domain/clock.ts'
 import { mayRestore } from '../../../tools/exec/command-words.ts'
 import { type LineMap, lineBefore } from '../../files/line-map.ts'
+import type { OpenLines } from '../open-lines.ts'
 import { newLine } from '../possible-origins.ts'
 import type { LineAuthor, MovedFile, TracedLine, Tracer } from '../traced-line.ts'
 import type { VersionNode } from '../version-chain.ts'
@@ -78,23 +79,24 @@ export async function linesRestoredByCommand(
   tracer: Tracer,
   { authorOf, ...left }: Omit<ChangedFile, 'author'> & { authorOf: () => Promise<LineAuthor> },
   map: LineMap,
-  open: readonly OpenLine[],
+  open: OpenLines,
 ): Promise<{ origins: number[][]; author: LineAuthor; moved: Map<number, TracedLine> } | undefined> {
   const { node, versionLines } = left
   const { via, hasReturned, parent } = node
-  if (via.kind !== 'version' || !via.version.command) return undefined
+  if (via.kind !== 'version' || !via.version.command || !(hasReturned || open.hasUnmapped(map))) return undefined
+  if (!mayRestore((await tracer.calls.commandOf(via.version)) ?? '')) return undefined
   const isNew = (line: number) => lineBefore(map, line) === undefined
-  const lines = open.map(({ line }) => line).filter((line) => hasReturned || isNew(line))
-  if (lines.length === 0 || !mayRestore((await tracer.calls.commandOf(via.version)) ?? '')) return undefined
+  const all = open.lines().map(({ line }) => line)
+  const lines = hasReturned ? all : all.filter(isNew)
   const origins = (await versionLines.textsOf(node)).map((_, line) => [lineBefore(map, line) ?? newLine])
   const author = await authorOf()
   const file = { ...left.file, before: via.version }
   const restored = await restoredIn(tracer, { ...left, file, author }, origins, lines)
   if (restored.size === 0) return undefined
   const written: TracedLine = { author, transfers: [] }
-  const moved = [...restored].map(([line, all]): [number, TracedLine] => [
+  const moved = [...restored].map(([line, earlier]): [number, TracedLine] => [
     line,
-    withRestored(isNew(line) ? written : undefined, all, parent?.at ?? node.at),
+    withRestored(isNew(line) ? written : undefined, earlier, parent?.at ?? node.at),
   ])
   return { origins, author, moved: new Map(moved) }
 }
