@@ -11,7 +11,7 @@ import { edit, read, write } from './hands.ts'
 
 describe.each(databases)('restored lines, on %s', (database) => {
   const test = testOn(database, 4)
-  const { pool, at, elsewhere, say, talk, exec, git, sh, put, commit, check, author } = everydayHands(database)
+  const { pool, at, elsewhere, say, talk, exec, git, sh, put, commit, check } = everydayHands(database)
   const text = (path: string) => readFileSync(at(path), 'utf8')
   const block = linesOf('the block', 20)
   const rest = linesOf('the rest', 6)
