@@ -55,7 +55,7 @@ export function quotedSource(line: string, results: readonly Result[]): Result |
 }
 
 /** Number of words of the longest passage of a line that a text quotes; 0 if there is none. */
-function quotedLength(words: readonly string[], shortest: readonly Passage[], text: string): number {
+function quotedLength(words: readonly string[], shortest: readonly Quote[], text: string): number {
   let longest = 0
   for (const { from, to } of shortest)
     for (let end = Math.max(to, from + longest + 1); end <= words.length; end++) {
@@ -91,8 +91,8 @@ const decisive = new Set(
   ).split(' '),
 )
 
-/** Words of a line, from one place to before another. */
-interface Passage {
+/** A part of a line that may be a quote: from one of its words to before another. */
+interface Quote {
   from: number
   to: number
 }
@@ -101,20 +101,20 @@ interface Passage {
  * The shortest passage from each place of a line that is long enough to be a quote and leaves out nothing decisive: without it the line
  * would state another fact.
  */
-function shortestQuotes(words: readonly string[]): Passage[] {
+function shortestQuotes(words: readonly string[]): Quote[] {
   if (words.length > maxWords) return [{ from: 0, to: words.length }]
   const least = Math.max(minQuoted, minShare * countWords(words))
   const decisiveAt = [...words.keys()].filter((at) => isDecisive(words, at))
   const [first = words.length, last = -1] = [decisiveAt[0], decisiveAt.at(-1)]
-  const passages: Passage[] = []
+  const quotes: Quote[] = []
   for (let from = 0; from <= first; from++) {
     let to = Math.max(from, last + 1)
     while (to < words.length && countWords(words.slice(from, to)) < least) to++
     // Those from later places are even shorter.
     if (countWords(words.slice(from, to)) < least) break
-    passages.push({ from, to })
+    quotes.push({ from, to })
   }
-  return passages
+  return quotes
 }
 
 function isDecisive(words: readonly string[], at: number): boolean {
