@@ -137,7 +137,11 @@ function marksOf(folder: string): Mark[] {
 /** Finds a value as it is, as texts write it (in other line breaks or Unicode forms), and as addresses and JSON do. */
 function valuePattern(value: string): RegExp {
   const forms = [value, value.normalize('NFC'), value.normalize('NFD'), encodeURIComponent(value), inJson(value)]
-  const anySpace = (form: string) => form.split(/\s+/u).map(RegExp.escape).join('\\s+')
+  const anySpace = (form: string) =>
+    form
+      .split(/(?<=\S)\s+(?=\S)/u)
+      .map(RegExp.escape)
+      .join('\\s+')
   const written = `(?:${[...new Set(forms)].map(anySpace).join('|')})`
   return new RegExp(value.length < minInside ? `(?<![\\p{L}\\p{N}])${written}(?![\\p{L}\\p{N}])` : written, 'gu')
 }

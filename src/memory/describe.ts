@@ -79,18 +79,21 @@ export async function remindedOf(rows: Reading, runId: string): Promise<Recalled
   )
 }
 
-/** Other active memories that may say the same, and others of those given; the same statement first. */
+/** Other active memories that may say the same, and those of the hidden ones; the same statement first. */
 export async function similarMemories(
   rows: Reading,
   { content }: Memory,
   besides: readonly number[],
   hidden: readonly Memory[] = [],
 ): Promise<SimilarMemory[]> {
-  const isSame = new Set<Memory>()
   const all = [...(await memoriesLike(rows, content)), ...hidden].filter(({ id }) => !besides.includes(id))
-  for (const each of all) if (isSameStatement(each.content, content)) isSame.add(each)
-  const others = [...isSame, ...all.filter((each) => !isSame.has(each))]
-  return similarTo(content, others).map((each) => ({ id: each.id, content: each.content, day: savedDay(each) }))
+  const same = new Set(all.filter((each) => isSameStatement(each.content, content)))
+  const others = all.filter((each) => !same.has(each))
+  return similarTo(content, [...same, ...others]).map((each) => ({
+    id: each.id,
+    content: each.content,
+    day: savedDay(each),
+  }))
 }
 
 /** Newest memory that replaced this one, directly or not. */

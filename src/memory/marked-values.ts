@@ -8,6 +8,9 @@ type MarkSecrets = <T>(value: T) => T
 /** What stands for the value of a secret in all that is shown. */
 const marks = /\[secret:[^\]]+\]|\[redacted\]/g
 
+/** Characters of a text between marks that are searched for: SQLite takes no patterns of more than 50,000 bytes. */
+const maxSearched = 2000
+
 /** New words, tags and keywords of a memory. */
 interface MemoryWords {
   content?: string
@@ -41,7 +44,9 @@ export async function contentShownAs(
   if (last === undefined) return undefined
   // With more parts a database may compare for long.
   const longest = others.sort((a, b) => b.length - a.length).slice(0, 1)
-  return (await contentsLike(rows, [first, ...longest, last])).find((each) => markSecrets(each) === shown)
+  const beginnings = [first, ...longest].map((part) => [...part].slice(0, maxSearched).join(''))
+  const end = [...last].slice(-maxSearched).join('')
+  return (await contentsLike(rows, [...beginnings, end])).find((each) => markSecrets(each) === shown)
 }
 
 function withValues(text: string, old: string, markSecrets: MarkSecrets): string {

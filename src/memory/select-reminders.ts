@@ -68,8 +68,13 @@ function isOnSubject({ words: a }: RecalledMemory, { words: b }: RecalledMemory)
 /** Among statements alike the best match ranks first, and of equal ones the newest: how often one was shown says nothing. */
 function bestOfAlike(group: readonly RecalledMemory[]): RecalledMemory[] {
   const ranks = group.map(({ rank }) => rank).sort((a, b) => b - a)
-  const inOrder = group.toSorted((a, b) => Math.round((b.relevance - a.relevance) * 1000) || byAge(a, b))
+  const inOrder = group.toSorted((a, b) => rounded(b.relevance) - rounded(a.relevance) || byAge(a, b))
   return inOrder.map((each, at) => ({ ...each, rank: ranks[at] ?? each.rank }))
+}
+
+/** Relevances that differ less are equal. */
+function rounded(relevance: number): number {
+  return Math.round(relevance * 1000)
 }
 
 function byRank(a: RecalledMemory, b: RecalledMemory): number {

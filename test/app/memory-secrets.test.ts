@@ -157,6 +157,13 @@ test('who changes a memory that is shown with marks keeps the values, and is ask
   ])
 })
 
+test('a memory of the greatest length is kept, whatever marks it has', async () => {
+  await open()
+  const content = `[redacted] ${'長'.repeat(19_000)} [secret:vault]`
+  expect((await heddle.remember({ content })).isMerged).toBe(false)
+  expect((await heddle.remember({ content })).isMerged).toBe(true)
+})
+
 test('what the prompt has of the home is marked, too, and is not shown twice for that', async () => {
   await open()
   writeFileSync(join(heddle.home, 'USER.md'), `The vault of the warehouse opens with ${value}.\n`)

@@ -15,6 +15,9 @@ const maxClosingLine = 60
 /** Share of a signature that is grammar, such as "of": sentences have more. */
 const maxGrammar = 0.3
 
+/** Max requests of a message, those in its own words first: a pasted list of questions may have thousands. */
+const maxRequests = 100
+
 /** How the first line of what a letter closes with begins. */
 const closings = [
   '(?:with |mit )?(?:best|kind(?:est)?|warm(?:est)?|many|freundliche[mn]?|beste[mn]?|herzliche[mn]?|liebe[mn]?|vielen?|schöne[mn]?) ' +
@@ -104,8 +107,11 @@ const smallNumbers = new Set(
   ),
 )
 
+/** Letters that are no word, and not left of one by an apostrophe: plan B, key K. */
+const namingLetter = /^[bfghkpqrvwxz]$/
+
 function importanceIn({ forms, isHiragana }: Term): number {
-  if (forms.some((form) => smallNumbers.has(form) || /^[bfghkpqrvwxz]$/.test(form))) return importanceOf.smallNumber
+  if (forms.some((form) => smallNumbers.has(form) || namingLetter.test(form))) return importanceOf.smallNumber
   if (forms.some((form) => stopWords.has(form) || /^[a-z]$/.test(form))) return importanceOf.filler
   if (isHiragana) return importanceOf.hiragana
   return /^\d{1,2}$/.test(forms[0]) ? importanceOf.smallNumber : 1
@@ -174,7 +180,7 @@ function divided(text: string): MessageParts {
   const rest = middle.filter((part) => part.trim() !== '')
   const isHeadOwn = head.length === first.length || announces(head)
   const amidPastes = paragraphs.filter((each, at) => isAmidPastes(each, paragraphs[at - 1], paragraphs[at + 1]))
-  const own = [...(isHeadOwn ? [head] : []), end, ...rest.flatMap(questionsIn), ...amidPastes]
+  const own = [...(isHeadOwn ? [head] : []), end, ...amidPastes, ...rest.flatMap(questionsIn)]
   const between = rest.join('\n')
   if (between.length <= maxNear) return { own, near: isHeadOwn ? between : `${head}\n${between}`, pasted: '' }
   const beside = [
@@ -247,7 +253,9 @@ function requestsIn(own: readonly string[]): string[] {
     ...questionsIn(part),
     ...part.split('\n').filter((line) => listItem.test(line)),
   ])
-  return [...new Set(parts)].filter((part) => termsIn(part).some((term) => importanceIn(term) === 1))
+  return [...new Set(parts)]
+    .slice(0, maxRequests)
+    .filter((part) => termsIn(part).some((term) => importanceIn(term) === 1))
 }
 
 /** A short paragraph, or the first line of a long one; of a long line its first sentence. */

@@ -13,6 +13,8 @@ export class CallFacts {
   readonly #journals = new Map<string, Journal | undefined>()
   /** By run and call. */
   readonly #given = new Map<string, GivenTexts>()
+  /** By run and call. */
+  readonly #commands = new Map<string, string | undefined>()
 
   constructor(rows: Reading) {
     this.#rows = rows
@@ -39,9 +41,13 @@ export class CallFacts {
 
   /** The command that left a version; undefined if that is no longer known. */
   async commandOf({ runId, callId }: FileVersion): Promise<string | undefined> {
-    const call = runId === null ? undefined : await findCall(this.#rows, runId, callId ?? '')
-    const { command } = (call?.input ?? {}) as Record<string, unknown>
-    return typeof command === 'string' ? command : undefined
+    const key = `${runId} ${callId}`
+    if (!this.#commands.has(key)) {
+      const call = runId === null ? undefined : await findCall(this.#rows, runId, callId ?? '')
+      const { command } = (call?.input ?? {}) as Record<string, unknown>
+      this.#commands.set(key, typeof command === 'string' ? command : undefined)
+    }
+    return this.#commands.get(key)
   }
 
   /** What the run of a tool's version was given before it. */

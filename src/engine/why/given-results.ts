@@ -45,18 +45,24 @@ async function pointersOfCall(rows: Reading, { parentRunId, toolCallId }: Run): 
 export function quotedSource(line: string, results: readonly Result[]): Result | undefined {
   const [pointed, more] = pointersIn(line)
   if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
-  const words = results.length === 0 ? [] : lowerCaseWords(line)
-  const shortest = words.length > maxWords ? words.length : 1
-  const least = Math.max(minQuoted, minShare * countWords(words))
-  const texts = results.map((result) => ({ result, text: ` ${lowerCaseWords(result.output).join(' ')} ` }))
-  for (let length = words.length; length >= shortest; length--) {
-    const quotes = wordSequences(words, length).filter((quote) => countWords(quote) >= least)
-    // No part of them is long enough, either.
-    if (quotes.length === 0) return undefined
-    const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(` ${quote.join(' ')} `)))
-    if (quoted.length > 0) return quoted.length === 1 ? quoted[0]?.result : undefined
-  }
-  return undefined
+  if (results.length === 0) return undefined
+  const words = lowerCaseWords(line)
+  const shortest = shortestQuotes(words)
+  const lengths = results.map(({ output }) => quotedLength(words, shortest, ` ${lowerCaseWords(output).join(' ')} `))
+  const longest = Math.max(...lengths)
+  const [source, other] = results.filter((_, at) => longest > 0 && lengths[at] === longest)
+  return other ? undefined : source
+}
+
+/** Number of words of the longest passage of a line that a text quotes; 0 if there is none. */
+function quotedLength(words: readonly string[], shortest: readonly Quote[], text: string): number {
+  let longest = 0
+  for (const { from, to } of shortest)
+    for (let end = Math.max(to, from + longest + 1); end <= words.length; end++) {
+      if (!text.includes(` ${words.slice(from, end).join(' ')} `)) break
+      longest = end - from
+    }
+  return longest
 }
 
 /** Fewer words may be equal by chance. */
@@ -85,24 +91,39 @@ const decisive = new Set(
   ).split(' '),
 )
 
-/** Sequences of so many words that leave out nothing decisive: without it the line would state another fact. */
-function wordSequences(words: readonly string[], length: number): string[][] {
-  const isDecisive = words.map((each, at) => {
-    const isNumber = /\d/.test(each) && !/^result:\d+$/.test(each)
-    // Its unit is a part of a number.
-    const isUnit = /\d/.test(words[at - 1] ?? '') && /^\p{L}{1,3}$/u.test(each)
-    return (
-      isNumber ||
-      isUnit ||
-      /n['’]t$/.test(each) ||
-      decisive.has(each) ||
-      spellingsIn(each).some((form) => timeWords.has(form))
-    )
-  })
-  const starts = Array.from({ length: words.length - length + 1 }, (_, at) => at)
-  return starts
-    .filter((at) => !isDecisive.some((is, place) => is && (place < at || place >= at + length)))
-    .map((at) => words.slice(at, at + length))
+/** A part of a line that may be a quote: from one of its words to before another. */
+interface Quote {
+  from: number
+  to: number
+}
+
+/**
+ * The shortest passage from each place of a line that is long enough to be a quote and leaves out nothing decisive: without it the line
+ * would state another fact.
+ */
+function shortestQuotes(words: readonly string[]): Quote[] {
+  if (words.length > maxWords) return [{ from: 0, to: words.length }]
+  const least = Math.max(minQuoted, minShare * countWords(words))
+  const decisiveAt = [...words.keys()].filter((at) => isDecisive(words, at))
+  const [first = words.length, last = -1] = [decisiveAt[0], decisiveAt.at(-1)]
+  const quotes: Quote[] = []
+  for (let from = 0; from <= first; from++) {
+    let to = Math.max(from, last + 1)
+    while (to < words.length && countWords(words.slice(from, to)) < least) to++
+    // Those from later places are even shorter.
+    if (countWords(words.slice(from, to)) < least) break
+    quotes.push({ from, to })
+  }
+  return quotes
+}
+
+function isDecisive(words: readonly string[], at: number): boolean {
+  const [before = '', each = ''] = [words[at - 1], words[at]]
+  const isNumber = /\d/.test(each) && !/^result:\d+$/.test(each)
+  // Its unit is a part of a number.
+  const isUnit = /\d/.test(before) && /^\p{L}{1,3}$/u.test(each)
+  const isTime = () => spellingsIn(each).some((form) => timeWords.has(form))
+  return isNumber || isUnit || /n['’]t$/.test(each) || decisive.has(each) || isTime()
 }
 
 /** Signs that change what the next word says: comparisons, a negation, a currency, the sign of a number. */

@@ -81,9 +81,10 @@ export class LineTracer implements Tracer {
     for (let node = last; node && !open.isEmpty; node = node.parent) {
       if (node.foundBy) current = { ...current, before: node.foundBy, ...timesOfFound(node.foundBy) }
       else if (node.times) current = { ...current, ...node.times }
-      if (node.foundBy && node !== last) {
+      const key = node === last ? undefined : keyOfComparison(current, node)
+      if (key !== undefined) {
         const rest = open.lines()
-        const traced = await this.#traceFound(current, node, node.foundBy, rest)
+        const traced = await this.#traceRest(key, current, node, rest)
         for (const [at, { slot }] of rest.entries()) open.resolveLine(slot, traced[at] as TracedLine)
         break
       }
@@ -107,14 +108,13 @@ export class LineTracer implements Tracer {
     return open.result().map((each) => each ?? { author: { by: 'before' }, transfers: [] })
   }
 
-  /** Traces lines of a version that a command found, each once: every later version leads to it. */
-  async #traceFound(
+  /** Traces lines of a version that is compared with others, each once: every later version leads to it. */
+  async #traceRest(
+    key: string,
     file: TracedFile,
     node: VersionNode,
-    { order }: FileVersion,
     lines: readonly { line: number }[],
   ): Promise<TracedLine[]> {
-    const key = JSON.stringify([file.path, order, file.hasOtherNames])
     const numbers = lines.map(({ line }) => line)
     return this.#traceOnce(key, numbers, (open) => this.#walk(file, node, open))
   }
@@ -216,4 +216,14 @@ function timesOfFound({ found, modifiedAt, identity }: FileVersion): Partial<Fil
 /** Whether a command may have moved or copied a content from other files. */
 function mayBeCopyOrMove({ before, command }: FileVersion): boolean {
   return command !== undefined && (command.origin !== undefined || before === null)
+}
+
+/** Names a version that takes long to trace, since it is compared with other files or earlier contents; undefined for others. */
+function keyOfComparison(file: TracedFile, { foundBy, hasReturned, via, hash, at }: VersionNode): string | undefined {
+  const { path, hasOtherNames, before, changedAt, modifiedAt, identity } = file
+  if (foundBy) return JSON.stringify(['found', path, foundBy.order, hasOtherNames])
+  if (hasReturned && via.kind === 'version') return JSON.stringify(['left', path, via.version.order, hasOtherNames])
+  if (via.kind !== 'gap') return undefined
+  const facts = { hash, at, via, hasOtherNames, before: before?.order, changedAt, modifiedAt, identity }
+  return JSON.stringify(['changed', path, facts])
 }

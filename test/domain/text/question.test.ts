@@ -95,6 +95,13 @@ test('each question and each item of a list is a request of its own, beside the 
   ])
 })
 
+test('of a pasted list of questions a hundred are requests', () => {
+  const list = Array.from({ length: 1000 }, (_, at) => `What is the deadline of project ${at}?`).join('\n')
+  const requests = questionTerms(`Who leads Falcon?\n\n${list}`).flatMap((term) => term.requests)
+  expect(new Set(requests).size).toBeLessThanOrEqual(100)
+  expect(requests).toContain(0)
+})
+
 test('fillers, single letters and small numbers tell no topic', () => {
   for (const words of [['no'], ['b'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
   for (const words of [['no', 'rent'], ['8443'], ['えび']]) expect(tellsTopic(words)).toBe(true)

@@ -124,7 +124,7 @@ export async function traceSources(
 
 /**
  * Traces lines of a content that a command copied from one of several files. Where the versions disagree about a line, its author is
- * the copying command.
+ * the copying command; if it names none of the files, it may have written each line itself.
  */
 export async function traceAmbiguousCopy(
   tracer: Tracer,

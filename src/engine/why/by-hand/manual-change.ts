@@ -107,9 +107,9 @@ export async function linesRestoredByCommand(
   const restored = await restoredIn(tracer, { ...left, file, author }, origins, lines)
   if (restored.size === 0) return undefined
   const written: TracedLine = { author, transfers: [] }
-  const moved = [...restored].map(([line, all]): [number, TracedLine] => [
+  const moved = [...restored].map(([line, earlier]): [number, TracedLine] => [
     line,
-    withRestored(isNew(line) ? written : undefined, all, parent?.at ?? node.at),
+    withRestored(isNew(line) ? written : undefined, earlier, parent?.at ?? node.at),
   ])
   return { origins, author, moved: new Map(moved) }
 }
