@@ -96,7 +96,8 @@ async function judge({ hands, files, unseen }: History, seed: number, tally: Tal
         // Where nobody can tell who did it, and it cannot have been a hand, the answer leads to the run, or to one that copied the line
         // from there.
         const isRight = (runId: string) => authors.has(runId) || carriers.has(runId)
-        if ((isUnseen || isCopied) && !authors.has(hand) && !author.runIds.some(isRight)) tally.faults.push(`misled: ${where}`)
+        if ((isUnseen || isCopied) && !authors.has(hand) && !author.runIds.some(isRight))
+          tally.faults.push(`misled: ${where}`)
       } else if (!authors.has(answer) && !carriers.has(answer))
         tally.faults.push(`${answer === hand ? 'denied' : 'wrong'}: ${where}`)
     }

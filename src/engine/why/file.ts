@@ -294,10 +294,15 @@ function neverWrittenNote(displayPath: string): WhyNote {
 
 type Doubt = Extract<LineAuthor, { by: 'unknown' }>
 
+/** Max possible runs that a note names; `--json` has all. */
+const maxNamed = 5
+
 function unknownNote({ since, why, runIds }: Doubt, what: string): WhyNote {
   const when =
     since === null ? 'unknown' : `unknown since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')}`
-  const who = runIds.length === 0 ? '' : ` (${runIds.map((id) => `run:${shortId(id)}`).join(', ')})`
+  const named = runIds.slice(0, maxNamed).map((id) => `run:${shortId(id)}`)
+  const more = runIds.length > maxNamed ? [`${runIds.length - maxNamed} more`] : []
+  const who = runIds.length === 0 ? '' : ` (${[...named, ...more].join(', ')})`
   const [first] = runIds
   return { ...note(`${when} who wrote ${what}: ${why}${who}`), ...(first !== undefined && { ref: `run:${first}` }) }
 }

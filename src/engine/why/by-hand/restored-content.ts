@@ -7,22 +7,13 @@ import type { MovedFile, Tracer } from '../traced-line.ts'
 
 /** Whether a file that had this content got the one that was here, at the time when this one came here. */
 export async function wereSwapped(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
-  for (const { own, versions } of await withFiles(tracer, holders))
-    if (own && (await wasSwapped(own, versions, file, tracer.disk))) return true
-  return false
-}
-
-/** Versions with all those of their files, among which they have another name if their session's folder is another one. */
-async function withFiles(
-  tracer: Tracer,
-  holders: readonly FileVersion[],
-): Promise<{ own: FileVersion | undefined; versions: FileVersion[] }[]> {
-  const found = []
   for (const version of holders) {
     const versions = await tracer.versions.of(join(version.folder, version.path))
-    found.push({ own: versions.find((each) => compareVersions(each, version) === 0), versions })
+    // Of a session in another folder it has another name, and is not among them.
+    const own = versions.find((each) => compareVersions(each, version) === 0)
+    if (own && (await wasSwapped(own, versions, file, tracer.disk))) return true
   }
-  return found
+  return false
 }
 
 /** Two files that are swapped change one after the other. */

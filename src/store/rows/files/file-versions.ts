@@ -137,8 +137,8 @@ export async function commandBetween(
 
 /** No command runs longer. */
 const maxCommandMs = 24 * 60 * 60 * 1000
-/** Max commands that are looked at: several may have run at that time. */
-const maxAtOnce = 4
+/** Max commands that are looked at: others may have begun and ended meanwhile. */
+const maxAtOnce = 16
 
 /** A command that ran at this time in one of these folders and may have changed files there. */
 export async function commandRunningAt(

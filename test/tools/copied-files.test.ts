@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { mayRestore, transfersFile } from '../../src/tools/exec/copied-files.ts'
+
+const folder = '/work/project'
+
+test.each([
+  ['cp a.py b.py', 'a.py', 'b.py'],
+  ['cp a.py backup/', 'a.py', 'backup/a.py'],
+  ['cp *.py backup/', 'a.py', 'backup/a.py'],
+  ['mkdir -p lib && cp -p ./a.py ./lib/core.py', 'a.py', 'lib/core.py'],
+  ['cp -r src lib', 'src/deep/a.py', 'lib/deep/a.py'],
+  ['cd lib && cp ../a.py .', 'a.py', 'lib/a.py'],
+  ['for f in *.py; do cp "$f" "old_$f"; done', 'a.py', 'old_a.py'],
+  ['find . -name "*.py" -exec cp {} all/ \\;', 'a.py', 'all/a.py'],
+  [`cp ${folder}/a.py ${folder}/b.py`, 'a.py', 'b.py'],
+  ['cp $PWD/a.py $PWD/b.py', 'a.py', 'b.py'],
+  ['cp "my file.py" "your file.py"', 'my file.py', 'your file.py'],
+  ['cp pages/[id].tsx pages/[slug].tsx', 'pages/[id].tsx', 'pages/[slug].tsx'],
+  ['mv a.py c.py && git mv c.py b.py', 'c.py', 'b.py'],
+  ['cat a.py >> b.py && rm a.py', 'a.py', 'b.py'],
+  ["sed -n '1,9p' a.py > b.py", 'a.py', 'b.py'],
+  ['git show HEAD:a.py > b.py', 'a.py', 'b.py'],
+  ['rsync -a src/ lib/', 'src/a.py', 'lib/a.py'],
+  [`python -c "import shutil; shutil.copytree('src','lib')"`, 'src/a.py', 'lib/a.py'],
+])('"%s" copies or moves %s to %s', (command, source, target) => {
+  expect(transfersFile(command, { folder, source, target })).toBe(true)
+})
+
+test.each([
+  'python gen.py > new.ini; diff old.ini new.ini',
+  'test -f old.ini && python gen.py > new.ini',
+  'python gen.py > new.ini && git add old.ini new.ini && git commit -m "replaces old.ini"',
+  "echo 'this replaces old.ini'; python gen.py > new.ini",
+  'cp old.ini keep.txt; python gen.py > new.ini',
+  'mv old.ini old.bak; python gen.py > new.ini',
+  'rm old.ini; python gen.py > new.ini',
+  'git rm -q old.ini; python gen.py > new.ini',
+  ': > old.ini; python gen.py > new.ini',
+  'wc -l old.ini; npm install; npm run build',
+])('"%s" looks at old.ini, and makes new.ini of something else', (command) => {
+  expect(transfersFile(command, { folder, source: 'old.ini', target: 'new.ini' })).toBe(false)
+})
+
+test.each([
+  ['git checkout -- a.ini', true],
+  ['git -c user.name=x stash pop', true],
+  ['tar xf backup.tgz', true],
+  ['cp a.ini.bak a.ini', true],
+  ["sed -i 's/1/2/' a.ini && git commit -qam 'set 2'", false],
+  ["git checkout -b topic; sed -i 's/1/2/' a.ini", false],
+  ["echo npm install; sed -i 's/1/2/' a.ini", false],
+  ["cp a.ini /tmp/b; sed -i 's/1/2/' a.ini", false],
+])('"%s" may bring back what a.ini had: %s', (command, expected) => {
+  expect(mayRestore(command, { folder, path: 'a.ini' })).toBe(expected)
+})
