@@ -124,14 +124,31 @@ function marked(text: string, { value, pattern, name }: Mark): string {
 
 function marksOf(folder: string): Mark[] {
   const find = secretReader(folder)
-  const secrets = readdirSync(folder)
-    .filter((name) => secretName.test(name))
-    .map((name) => ({ name, value: find(name) ?? '' }))
+  const secrets = namesIn(folder)
+    .map((name) => ({ name, value: readableValue(find, name) }))
     .filter(({ value }) => value.length >= minMarked)
   // Longest first: one secret may be a part of another.
   return secrets
     .sort((a, b) => b.value.length - a.value.length)
     .map(({ name, value }) => ({ value, pattern: valuePattern(value), name: `[secret:${name}]` }))
+}
+
+/** None if the folder cannot be read: then no value of it is known to this process. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => secretName.test(name))
+  } catch {
+    return []
+  }
+}
+
+/** Empty if it cannot be read, or is no file: runs that do not need it must go on. */
+function readableValue(find: (name: string) => string | undefined, name: string): string {
+  try {
+    return find(name) ?? ''
+  } catch {
+    return ''
+  }
 }
 
 /** Finds a value as it is, as texts write it (in other line breaks or Unicode forms), and as addresses and JSON do. */

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { listSecrets, removeSecret, secretReader, storeSecret } from '../../src/home/secrets.ts'
+import { listSecrets, removeSecret, secretMarker, secretReader, storeSecret } from '../../src/home/secrets.ts'
 
 let root: string
 let folder: string
@@ -105,4 +105,12 @@ test.each([
   const error = await storeSecret(folder, 'a', value).catch((thrown) => thrown)
   expect(error.code).toBe('misuse')
   expect(existsSync(folder)).toBe(false)
+})
+
+test('a secret that cannot be read, or is a directory, does not keep others from being marked', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-secrets-'))
+  await storeSecret(folder, 'vault', 'correct horse battery')
+  mkdirSync(join(folder, 'folder'))
+  expect(secretMarker(folder)('it is correct horse battery')).toBe('it is [secret:vault]')
+  rmSync(folder, { recursive: true })
 })
