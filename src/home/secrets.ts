@@ -124,7 +124,7 @@ function marked(text: string, { value, pattern, name }: Mark): string {
 
 function marksOf(folder: string): Mark[] {
   const find = secretReader(folder)
-  const secrets = namesIn(folder)
+  const secrets = readableNames(folder)
     .map((name) => ({ name, value: readableValue(find, name) }))
     .filter(({ value }) => value.length >= minMarked)
   // Longest first: one secret may be a part of another.
@@ -134,7 +134,7 @@ function marksOf(folder: string): Mark[] {
 }
 
 /** None if the folder cannot be read: then no value of it is known to this process. */
-function namesIn(folder: string): string[] {
+function readableNames(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => secretName.test(name))
   } catch {
