@@ -32,10 +32,23 @@ function linesOf(bytes: Buffer | undefined): string[] {
   return linesIn((bytes && bytes.length <= maxHashedBytes ? decodeText(bytes) : undefined) ?? '')
 }
 
-export function unpackLineHashes(packed: string): Int32Array {
+/** Those of these hashes that a row has; all of them if it is from before line hashes were recorded. */
+export function hashesInRow(packed: string | null, wanted: ReadonlySet<number>): readonly number[] {
+  if (packed === null) return [...wanted]
+  if (packed === '' || wanted.size === 0) return none
   const bytes = Buffer.from(packed, 'base64')
-  return new Int32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length))
+  let found = none
+  for (let at = 0; at < bytes.length; at += Int32Array.BYTES_PER_ELEMENT) {
+    const hash = bytes.readInt32LE(at)
+    if (!wanted.has(hash)) continue
+    if (found === none) found = []
+    found.push(hash)
+  }
+  return found
 }
+
+// Most rows have none of them.
+const none: number[] = []
 
 /** 32 bits: two lines with the same hash cost a needless comparison, and nothing else. */
 export function hashLine(line: string): number {

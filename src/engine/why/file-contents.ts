@@ -12,6 +12,7 @@ import { findCall } from '../run/calls/find-call.ts'
 export class FileContents {
   readonly #rows: Reading
   readonly #known = new Map<string, Buffer>()
+  readonly #notStored = new Set<string>()
 
   constructor(rows: Reading) {
     this.#rows = rows
@@ -25,7 +26,8 @@ export class FileContents {
   async get(hash: string, change?: FileVersion): Promise<Buffer | undefined> {
     const known = this.#known.get(hash)
     if (known) return known
-    const stored = await contentOf(this.#rows, hash)
+    const stored = this.#notStored.has(hash) ? undefined : await contentOf(this.#rows, hash)
+    if (!stored) this.#notStored.add(hash)
     const bytes = stored ? await unpackContent(stored) : change && !change.command && (await this.#rebuild(change))
     if (!bytes || hashOf(bytes) !== hash) return undefined
     this.add(hash, bytes)

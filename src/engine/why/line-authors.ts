@@ -45,7 +45,7 @@ export class LineTracer implements Tracer {
     this.contents = contents
     this.versions = new KnownVersions(rows)
     this.disk = new DiskState(protect)
-    this.index = new LineIndex(rows)
+    this.index = new LineIndex(rows, this.versions)
     this.calls = new CallFacts(rows)
     this.#lines = new VersionLines(contents)
     this.#transfers = new CommandTransfers(this, this.#lines)

@@ -21,6 +21,8 @@ export class OpenLines {
   readonly #traced: (TracedLine | undefined)[]
   /** Lines without an author so far, by their numbers in the current version. */
   #spans: LineSpan[]
+  /** The last split: a map is asked several times. */
+  #split: ({ map: LineMap; spans: LineSpan[] } & ReturnType<typeof splitSpans>) | undefined
   /** Newest version first. */
   readonly #choices: Choice[] = []
 
@@ -50,14 +52,20 @@ export class OpenLines {
 
   /** Goes to the version before by a recorded map; returns the lines that are new since. */
   follow(map: LineMap): LineSpan[] {
-    const { oldSpans, newSpans } = splitSpans(map, this.#spans)
+    const { oldSpans, newSpans } = this.#splitBy(map)
     this.#spans = oldSpans
     return newSpans
   }
 
   /** Whether any open line is missing in a map. */
   hasUnmapped(map: LineMap): boolean {
-    return splitSpans(map, this.#spans).newSpans.length > 0
+    return this.#splitBy(map).newSpans.length > 0
+  }
+
+  #splitBy(map: LineMap): ReturnType<typeof splitSpans> {
+    if (this.#split?.map !== map || this.#split.spans !== this.#spans)
+      this.#split = { map, spans: this.#spans, ...splitSpans(map, this.#spans) }
+    return this.#split
   }
 
   /**

@@ -10,6 +10,7 @@ import type { VersionNode } from './version-chain.ts'
 /** The lines of versions, and where they come from in the version before. */
 export class VersionLines {
   readonly #contents: FileContents
+  readonly #maps = new WeakMap<FileVersion, LineMap>()
 
   constructor(contents: FileContents) {
     this.#contents = contents
@@ -32,7 +33,7 @@ export class VersionLines {
     const origin = version && recordedOrigin(version)?.hash
     if (origin === undefined && (parent?.hash ?? null) === null) return []
     if (version && version.lineMap !== null && !(via.kind === 'version' && via.isUnread))
-      return readLineMap(version.lineMap)
+      return this.#recordedMap(version, version.lineMap)
     const before = await this.#before(node, origin)
     const after = await this.contentOf(node)
     return (before && after && mapContents(before, after)) ?? undefined
@@ -52,14 +53,17 @@ export class VersionLines {
   /** Possible origins of each line that a command reordered; undefined if it did not, or its map has all requested lines. */
   async reorderedOriginsOf(
     node: VersionNode,
-    { command, lineMap }: FileVersion,
+    version: FileVersion,
     hasUnmapped: (map: LineMap) => boolean,
   ): Promise<number[][] | undefined> {
-    const map = command && lineMap !== null ? readLineMap(lineMap) : []
-    if (!command || lineMap === null || !hasUnmapped(map)) return undefined
-    const before = await this.#before(node, command.origin?.path ? command.origin.hash : undefined)
+    const { command, lineMap } = version
+    if (!command || lineMap === null) return undefined
+    const map = this.#recordedMap(version, lineMap)
+    if (!hasUnmapped(map)) return undefined
+    // A content that a command left is stored, if any is.
     const after = await this.contentOf(node)
-    const lines = before && after && linesOfBoth(before, after)
+    const before = after && (await this.#before(node, command.origin?.path ? command.origin.hash : undefined))
+    const lines = before && linesOfBoth(before, after)
     return lines && reorderedOrigins(lines.oldLines, lines.newLines, map)
   }
 
@@ -70,6 +74,12 @@ export class VersionLines {
     return both
       ? possibleOrigins(both.oldLines, both.newLines).map((from) => from.filter((each) => each !== newLine))
       : []
+  }
+
+  #recordedMap(version: FileVersion, text: string): LineMap {
+    const map = this.#maps.get(version) ?? readLineMap(text)
+    this.#maps.set(version, map)
+    return map
   }
 
   #before({ parent }: VersionNode, origin: string | undefined): Promise<Buffer | undefined> {

@@ -164,9 +164,10 @@ export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Pr
   for (const id of ids) await tx.run(undone({ id, at }))
 }
 
-export function changeFrom(row: ChangeRow): StoredFileChange {
+/** Commands record no modes, and are not undone. */
+export function changeFrom(row: Omit<ChangeRow, 'mode' | 'undone_at'> & Partial<ChangeRow>): StoredFileChange {
   const { before_changed_at: changedAt, before_modified_at: modifiedAt, before_identity: identity } = row
-  return {
+  const change: StoredFileChange = {
     id: row.id,
     runId: row.run_id,
     callId: row.call_id,
@@ -174,14 +175,15 @@ export function changeFrom(row: ChangeRow): StoredFileChange {
     path: row.path,
     before: row.before_hash,
     after: row.after_hash,
-    mode: row.mode,
+    mode: row.mode ?? null,
     at: row.at,
-    undoneAt: row.undone_at,
+    undoneAt: row.undone_at ?? null,
     lineMap: row.line_map,
     lineHashes: row.line_hashes,
-    ...(changedAt !== null &&
-      modifiedAt !== null && { replaced: { changedAt, modifiedAt, ...(identity !== null && { identity }) } }),
   }
+  if (changedAt !== null && modifiedAt !== null)
+    change.replaced = { changedAt, modifiedAt, ...(identity !== null && { identity }) }
+  return change
 }
 
 type ChangeRow = Selectable<Tables['file_changes']>

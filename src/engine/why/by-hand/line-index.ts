@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import type { FileName } from '../../../store/rows/files/file-versions.ts'
+import type { FileName, FileVersion } from '../../../store/rows/files/file-versions.ts'
 import {
   hasRecords,
   type LineRecord,
@@ -8,7 +8,8 @@ import {
 } from '../../../store/rows/files/line-hashes.ts'
 import type { Reading } from '../../../store/store.ts'
 import { namesInFolders } from '../../files/file-author.ts'
-import { hashLine, unpackLineHashes } from '../../files/line-hashes.ts'
+import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
+import { type KnownVersions, maxVersions } from '../known-versions.ts'
 
 /** Max records that are read from each table. */
 const maxRecords = 200_000
@@ -47,15 +48,20 @@ interface RecordedLines {
   before: string | null
 }
 
-/** Finds recorded files by their lines, in the folders of sessions around a file. Records are read once per answer. */
+/**
+ * Finds recorded files by their lines, in the folders of sessions around a file. Records are read once per answer; those of the first
+ * file asked about only if another one is: it may have thousands.
+ */
 export class LineIndex {
   readonly #rows: Reading
+  readonly #versions: KnownVersions
   readonly #byRoot = new Map<string, RecordedFiles>()
   /** By directory. */
   readonly #roots = new Map<string, string | undefined>()
 
-  constructor(rows: Reading) {
+  constructor(rows: Reading, versions: KnownVersions) {
     this.#rows = rows
+    this.#versions = versions
   }
 
   /**
@@ -69,9 +75,12 @@ export class LineIndex {
   ): Promise<{ files: FileWithLines[]; isCut: boolean }> {
     const { files, isCut } = await this.#recordedAround(path)
     const texts = new Map([...lines].map((line) => [hashLine(line), line]))
+    const wanted = new Set(texts.keys())
     const all = [...files].flatMap(([whole, file]) => {
       if (whole === path) return []
-      const shared = file.isComplete ? sharedHashes(file.hashes, texts) : [...texts.keys()]
+      const shared = file.isComplete
+        ? [...new Set(file.hashes.flatMap((packed) => hashesInRow(packed, wanted)))]
+        : [...wanted]
       const isUnread = file.isUnread || (lines.size === 0 && file.hashes.length === 0)
       return shared.length === 0 && !isUnread ? [] : { file: { ...file, isUnread }, shared }
     })
@@ -105,17 +114,22 @@ export class LineIndex {
 
   async #recordedAround(path: string): Promise<RecordedFiles> {
     const root = (await this.#rootOf(path)) ?? dirname(path)
-    const known = this.#byRoot.get(root) ?? (await this.#read(root))
+    const known = this.#byRoot.get(root) ?? (await this.#readWithout(path, root))
     this.#byRoot.set(root, known)
+    const { files, except } = known
+    if (except !== undefined && except !== path) {
+      for (const record of recordsOf(await this.#versions.of(except))) addRecord(files, record)
+      delete known.except
+    }
     return known
   }
 
-  async #read(root: string): Promise<RecordedFiles> {
-    const near = await lineRecordsBelow(this.#rows, root, maxRecords)
-    const far = await lineRecordsElsewhere(this.#rows, root, maxFarRecords)
+  async #readWithout(path: string, root: string): Promise<RecordedFiles> {
+    const near = await lineRecordsBelow(this.#rows, root, { except: path, limit: maxRecords })
+    const far = await lineRecordsElsewhere(this.#rows, root, { except: path, limit: maxFarRecords })
     const files = new Map<string, RecordedLines>()
     for (const record of [...near, ...far]) addRecord(files, record)
-    return { files, isCut: near.length >= maxRecords }
+    return { files, isCut: near.length >= maxRecords, except: path }
   }
 }
 
@@ -123,6 +137,17 @@ interface RecordedFiles {
   /** By absolute path. */
   files: Map<string, RecordedLines>
   isCut: boolean
+  /** The file whose records were not read. */
+  except?: string
+}
+
+/** Records of one file's versions, in the order in which records of all files are read. */
+function recordsOf(versions: readonly FileVersion[]): LineRecord[] {
+  const newestFirst = versions.toReversed()
+  const isOfCommand = ({ command, found }: FileVersion) => command !== undefined || found !== undefined
+  const records = [...newestFirst.filter((each) => !isOfCommand(each)), ...newestFirst.filter(isOfCommand)]
+  // Versions before these were not read, and may have had any line.
+  return versions.length < maxVersions ? records : records.map((each) => ({ ...each, lineHashes: null }))
 }
 
 /** Records of tools come first, those of commands after them, each the newest first: a file that has both counts as one with a gap. */
@@ -138,10 +163,4 @@ function addRecord(files: Map<string, RecordedLines>, record: LineRecord): void 
   if (lineHashes === null) file.isComplete = false
   else if (lineHashes !== '') file.hashes.push(lineHashes)
   if (!known) files.set(whole, file)
-}
-
-function sharedHashes(packed: readonly string[], wanted: ReadonlyMap<number, unknown>): number[] {
-  const found = new Set<number>()
-  for (const each of packed) for (const hash of unpackLineHashes(each)) if (wanted.has(hash)) found.add(hash)
-  return [...found]
 }

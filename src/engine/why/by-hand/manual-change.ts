@@ -98,9 +98,10 @@ export async function linesRestoredByCommand(
   const { via, hasReturned, parent } = node
   // A file may have thousands of versions, and most bring none of the lines that are followed.
   if (via.kind !== 'version' || !via.version.command || !(hasReturned || open.hasUnmapped(map))) return undefined
+  if (!(await versionLines.contentOf(node))) return undefined
+  if (!mayRestore((await tracer.calls.commandOf(via.version)) ?? '', via.version)) return undefined
   const isNew = (line: number) => lineBefore(map, line) === undefined
   const lines = open.lines().flatMap(({ line }) => (hasReturned || isNew(line) ? line : []))
-  if (!mayRestore((await tracer.calls.commandOf(via.version)) ?? '', via.version)) return undefined
   const origins = (await versionLines.textsOf(node)).map((_, line) => [lineBefore(map, line) ?? newLine])
   const author = await authorOf()
   const file = { ...left.file, before: via.version }

@@ -3,7 +3,7 @@ import type { Millis } from '../../../domain/clock.ts'
 import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
-import { hashLine, unpackLineHashes } from '../../files/line-hashes.ts'
+import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
 import { linesIn } from '../../files/match-lines.ts'
 import { newLine, possibleOrigins } from '../possible-origins.ts'
 import {
@@ -81,7 +81,7 @@ export async function restoredLines(
   }
   for (const { version, hashes } of others)
     for (const line of lines)
-      if (returned.has(line) && hashes.has(hashLine(change.texts[line] ?? ''))) add(line, uncompared(version))
+      if (returned.has(line) && hashes.includes(hashLine(change.texts[line] ?? ''))) add(line, uncompared(version))
   return found
 }
 
@@ -131,22 +131,22 @@ function earlierContents(
   file: MovedFile,
   lineage: readonly FileVersion[][],
   { hash, beforeHash, texts, origins }: ManualChange,
-): { contents: EarlierContent[]; others: { version: FileVersion; hashes: ReadonlySet<number> }[] } {
+): { contents: EarlierContent[]; others: { version: FileVersion; hashes: readonly number[] }[] } {
   const added = texts.filter((text, line) => hasWord(text) && !isMatched(origins[line] ?? []))
   const wanted = new Set(added.filter(isSignificantLine).map(hashLine))
   // Short lines have no hash: any version may have had them.
   const isAnyShort = !added.every(isSignificantLine)
   const equal: EarlierContent[] = []
   const bringing: EarlierContent[] = []
-  const others: { version: FileVersion; hashes: ReadonlySet<number> }[] = []
+  const others: { version: FileVersion; hashes: readonly number[] }[] = []
   for (const versions of lineage)
     for (let at = versions.length - 1; at >= 0; at--) {
       const version = versions[at]
       if (!version || !isEarlier(version, file)) continue
       const isFull = bringing.length >= maxCompared
-      const hashes = wanted.size > 0 ? hashesOf(version, wanted) : wanted
-      if (isFull && hashes.size > 0 && others.length < maxNamed) others.push({ version, hashes })
-      const brings = !isFull && (hashes.size > 0 || isAnyShort)
+      const hashes = hashesInRow(version.lineHashes, wanted)
+      if (isFull && hashes.length > 0 && others.length < maxNamed) others.push({ version, hashes })
+      const brings = !isFull && (hashes.length > 0 || isAnyShort)
       // What a version found is what the one before it left, unless a hand changed the file in between.
       const isKnown = version.before === versions[at - 1]?.after
       for (const side of isKnown ? (['after'] as const) : (['after', 'before'] as const)) {
@@ -176,10 +176,4 @@ async function lineageOf(tracer: Tracer, file: MovedFile): Promise<FileVersion[]
       if (from) await add(join(version.folder, from), (each) => isBefore(each, version))
     }
   return lineage
-}
-
-/** Those of these hashes that a version brought; all of them if its record does not tell. */
-function hashesOf({ lineHashes }: FileVersion, wanted: ReadonlySet<number>): ReadonlySet<number> {
-  if (lineHashes === null) return wanted
-  return new Set(lineHashes === '' ? [] : unpackLineHashes(lineHashes).filter((each) => wanted.has(each)))
 }

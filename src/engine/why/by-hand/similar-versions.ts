@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
-import { hashLine, unpackLineHashes } from '../../files/line-hashes.ts'
+import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
 import { linesIn } from '../../files/match-lines.ts'
 import type { MovedFile, Tracer } from '../traced-line.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
@@ -80,7 +80,7 @@ async function similarVersionsOf(
   for (const version of compared) {
     const bytes = version.after ? await contents.get(version.after, version) : undefined
     if (!bytes && version.after !== null) {
-      const mayShare = version.after === '' || countHashes(version.lineHashes, hashesOf(lines)) > 0
+      const mayShare = version.after === '' || hashesInRow(version.lineHashes, hashesOf(lines)).length > 0
       if (mayShare && (isLarge || (await mayHaveMovedAway(version))))
         similar.push({ version, ...uncompared, isWeak: true })
       continue
@@ -132,7 +132,7 @@ function versionsToCompare(
   const newest = versions.slice(-maxSimilarVersions).reverse()
   const earlier = versions.slice(0, -maxSimilarVersions).reverse()
   const wanted = earlier.length > 0 ? hashesOf(lines) : new Set<number>()
-  const counted = earlier.map((version) => ({ version, shared: countHashes(version.lineHashes, wanted) }))
+  const counted = earlier.map((version) => ({ version, shared: hashesInRow(version.lineHashes, wanted).length }))
   const sharing = counted.filter(({ shared }) => shared > 0)
   const last = sharing.slice(0, maxSimilarVersions / 2)
   const most = sharing.toSorted((a, b) => b.shared - a.shared).slice(0, maxSimilarVersions / 2)
@@ -144,12 +144,6 @@ function versionsToCompare(
 
 function hashesOf(lines: Iterable<string>): Set<number> {
   return new Set([...lines].map(hashLine))
-}
-
-/** Number of these hashes that a version brought; all of them if its record does not tell. */
-function countHashes(packed: string | null, wanted: ReadonlySet<number>): number {
-  if (packed === null) return wanted.size
-  return packed === '' ? 0 : unpackLineHashes(packed).filter((hash) => wanted.has(hash)).length
 }
 
 /** Whether a text is so short that another file may have the same by chance. */

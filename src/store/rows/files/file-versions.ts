@@ -190,21 +190,20 @@ function mayHaveChanged(payload: string, whole: string): boolean {
   return more > 0 || [...created, ...changed, ...removed].some((path) => join(folder, path) === whole)
 }
 
+// A file may have thousands of versions: rows are not copied on the way.
 function fromToolRow(row: Selectable<Tables['file_changes']>): FileVersion {
-  return { ...changeFrom(row), order: [row.id, 0] }
+  return Object.assign(changeFrom(row), { order: [row.id, 0] as const })
 }
 
 function fromCommandRow(row: Selectable<Tables['command_changes']>): FileVersion {
-  const { origin_path: path, origin_hash: hash, since, modified_at, identity } = row
-  const change = changeFrom({ ...row, mode: null, undone_at: null })
-  const order = [row.follows, row.id] as const
-  const times = {
-    ...(modified_at !== null && { modifiedAt: modified_at }),
-    ...(identity !== null && { identity: identity }),
-  }
-  const version = { ...change, order, ...times }
-  if (row.found) return { ...version, found: { changedAt: since } }
-  return { ...version, command: { since, ...(path !== null && hash !== null && { origin: { path, hash } }) } }
+  const { origin_path: path, origin_hash: hash, since, modified_at: modifiedAt, identity } = row
+  const change = changeFrom(row)
+  const version: FileVersion = Object.assign(change, { order: [row.follows, row.id] as const })
+  if (modifiedAt !== null) version.modifiedAt = modifiedAt
+  if (identity !== null) version.identity = identity
+  if (row.found) version.found = { changedAt: since }
+  else version.command = { since, ...(path !== null && hash !== null && { origin: { path, hash } }) }
+  return version
 }
 
 const insertCommandChange = statement((db, row: Omit<Selectable<Tables['command_changes']>, 'id' | 'follows'>) =>

@@ -13,15 +13,21 @@ export interface LineRecord extends FileName {
   lineHashes: string | null
 }
 
-/** Records of all files that were recorded from a folder, from one below it or from the root folder, the newest of each table first. */
-export async function lineRecordsBelow(rows: Reading, folder: string, limit: number): Promise<LineRecord[]> {
-  const range = rangeOf(folder, limit)
+/** Which records are read: at most `limit` of each table, and none of the file at this absolute path. */
+interface RecordsRead {
+  except: string
+  limit: number
+}
+
+/** Records of files that were recorded from a folder, from one below it or from the root folder, the newest of each table first. */
+export async function lineRecordsBelow(rows: Reading, folder: string, read: RecordsRead): Promise<LineRecord[]> {
+  const range = rangeOf(folder, read)
   return [...(await rows.all(toolRecords(range))), ...(await rows.all(commandRecords(range)))]
 }
 
-/** Records of all other files, among so many of the newest records of each table. */
-export async function lineRecordsElsewhere(rows: Reading, folder: string, limit: number): Promise<LineRecord[]> {
-  const range = rangeOf(folder, limit)
+/** Records of files elsewhere, among so many of the newest records of each table. */
+export async function lineRecordsElsewhere(rows: Reading, folder: string, read: RecordsRead): Promise<LineRecord[]> {
+  const range = rangeOf(folder, read)
   return [...(await rows.all(otherToolRecords(range))), ...(await rows.all(otherCommandRecords(range)))]
 }
 
@@ -31,24 +37,28 @@ export async function hasRecords(rows: Reading, folder: string): Promise<boolean
   return found !== undefined
 }
 
-type FolderRange = { root: string; folder: string; from: string; to: string; limit: number }
+type FolderRange = { root: string; folder: string; from: string; to: string } & RecordsRead
 
 const toolRecords = statement((db, arg: FolderRange) => recordsIn(db, 'file_changes', arg))
 const commandRecords = statement((db, arg: FolderRange) => recordsIn(db, 'command_changes', arg))
 const otherToolRecords = statement((db, arg: FolderRange) => recordsOutside(db, 'file_changes', arg))
 const otherCommandRecords = statement((db, arg: FolderRange) => recordsOutside(db, 'command_changes', arg))
 
-function rangeOf(folder: string, limit: number): FolderRange {
-  return { root: '/', folder, from: `${folder}/`, to: `${folder}0`, limit }
+function rangeOf(folder: string, read: RecordsRead): FolderRange {
+  return { root: '/', folder, from: `${folder}/`, to: `${folder}0`, ...read }
 }
 
 function recordsIn(db: Builder, table: ChangesTable, range: FolderRange) {
-  return recordsWhere(db, table, sql`${isInside(range)} ORDER BY id DESC LIMIT ${range.limit}`)
+  return recordsWhere(db, table, sql`${isInside(range)} AND ${isOther(range)} ORDER BY id DESC LIMIT ${range.limit}`)
 }
 
 function recordsOutside(db: Builder, table: ChangesTable, range: FolderRange) {
   const oldest = sql`(SELECT max(id) FROM ${sql.table(table)}) - ${range.limit}`
-  return recordsWhere(db, table, sql`id > ${oldest} AND NOT ${isInside(range)} ORDER BY id DESC`)
+  return recordsWhere(db, table, sql`id > ${oldest} AND NOT ${isInside(range)} AND ${isOther(range)} ORDER BY id DESC`)
+}
+
+function isOther({ except }: RecordsRead) {
+  return sql`rtrim(folder, '/') || '/' || path <> ${except}`
 }
 
 /** Folders between `from` and `to` are those below the folder: "0" follows "/". */
