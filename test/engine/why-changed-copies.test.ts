@@ -1,7 +1,9 @@
 import { appendFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { describe } from 'vitest'
+import { findRun } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
+import { untilSo } from '../setup/until.ts'
 import { everydayHands, linesOf } from './everyday-hands.ts'
 import { noRun, notOf, ofOrUnknown } from './expected-authors.ts'
 import { untilFilesAreLater as later } from './file-clock.ts'
@@ -13,7 +15,7 @@ const lines = (name: string, to: string, count = 12) =>
 
 describe.each(databases)('changed copies and replaced files, on %s', (database) => {
   const test = testOn(database, 4)
-  const { at, say, sayIn, exec, git, sh, put, commit, run, check, begin, restart } = everydayHands(database)
+  const { pool, at, say, sayIn, exec, git, sh, put, commit, run, check, begin, restart } = everydayHands(database)
   const text = (path: string) => readFileSync(at(path), 'utf8')
 
   // Copies that are changed much before anything sees them.
@@ -124,6 +126,22 @@ describe.each(databases)('changed copies and replaced files, on %s', (database) 
     renameSync(at('app.log'), at('notes.txt'))
     appendFileSync(at('notes.txt'), 'mine\n')
     await check('notes.txt:5', ofOrUnknown(agent))
+  })
+  test('an ignored file of a long command beside many short ones is renamed by the user', async () => {
+    put('.gitignore', '*.log\n')
+    git('init', '-q')
+    await later()
+    const slow = await begin(lines('the log', 'app.log'))
+    await later()
+    await say(...Array.from({ length: 20 }, (_, at) => run(`echo ${at} > short-${at}`)))
+    slow.finish()
+    await untilSo(async () => {
+      const found = await pool().engine.store.read((rows) => findRun(rows, slow.runId))
+      return found?.state === 'completed'
+    })
+    await later()
+    renameSync(at('app.log'), at('notes.txt'))
+    await check('notes.txt:5', ofOrUnknown(slow.runId))
   })
 
   // Several at once.

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Millis } from '../../../domain/clock.ts'
 import type { FileIdentity, FileTimes } from '../../../domain/tools/path-handle.ts'
 import type { Touched } from '../../../domain/tools/touched.ts'
+import type { Builder } from '../../dialect.ts'
 import { raw } from '../../raw.ts'
 import { statement } from '../../statement.ts'
 import type { Reading, Tx } from '../../store.ts'
@@ -135,10 +136,10 @@ export async function commandBetween(
   return undefined
 }
 
-/** No command runs longer. */
+/** Longer commands are not looked for. */
 const maxCommandMs = 24 * 60 * 60 * 1000
-/** Max commands that are looked at: others may have begun and ended meanwhile. */
-const maxAtOnce = 16
+/** Max ended commands of runs that were at work at a time. */
+const maxAtOnce = 200
 
 /** A command that ran at this time in one of these folders and may have changed files there. */
 export async function commandRunningAt(
@@ -146,9 +147,9 @@ export async function commandRunningAt(
   names: readonly FileName[],
   time: Millis,
 ): Promise<UnseenCommand | undefined> {
+  const since = Math.floor(time)
   for (const { folder } of names) {
-    const span = { since: Math.floor(time), until: Math.floor(time) + maxCommandMs }
-    const ends = await rows.all(commandEnds({ folder, ...span, limit: maxAtOnce }))
+    const ends = await rows.all(endsOfRunsAt({ folder, since, until: since + maxCommandMs, limit: maxAtOnce }))
     for (const { run_id, payload_json } of ends) {
       const { id } = JSON.parse(payload_json) as { id: string }
       const begun = await beginOfCall(rows, run_id, id)
@@ -273,15 +274,33 @@ const openCommands = statement((db, arg: { folder: string; limit: number }) =>
     .limit(arg.limit),
 )
 
-const commandEnds = statement((db, arg: { folder: string; since: number; until: number; limit: number }) =>
-  db
+type EndsRead = { folder: string; since: number; until: number; limit: number }
+
+const commandEnds = statement((db, arg: EndsRead) => endsBetween(db, arg).limit(arg.limit))
+
+/** Only of runs that had a step before the interval: their commands may have begun before it. */
+const endsOfRunsAt = statement((db, arg: EndsRead) =>
+  endsBetween(db, arg)
+    .where(({ exists, selectFrom, ref }) =>
+      exists(
+        selectFrom('steps as earlier')
+          .select('earlier.seq')
+          .whereRef('earlier.run_id', '=', ref('steps.run_id'))
+          .whereRef('earlier.seq', '<', ref('steps.seq'))
+          .where('earlier.at', '<=', arg.since),
+      ),
+    )
+    .limit(arg.limit),
+)
+
+function endsBetween(db: Builder, { folder, since, until }: Omit<EndsRead, 'limit'>) {
+  return db
     .selectFrom('steps')
     .select(['run_id', 'payload_json', 'at'])
     .where('touched_folder', 'is not', null)
     .where('kind', '=', sql.lit('ended'))
-    .where('touched_folder', '=', arg.folder)
-    .where('at', '>=', arg.since)
-    .where('at', '<=', arg.until)
+    .where('touched_folder', '=', folder)
+    .where('at', '>=', since)
+    .where('at', '<=', until)
     .orderBy('at')
-    .limit(arg.limit),
-)
+}
