@@ -21,6 +21,18 @@ test.each([
   ["sed -n '1,9p' a.py > b.py", 'a.py', 'b.py'],
   ['git show HEAD:a.py > b.py', 'a.py', 'b.py'],
   ['rsync -a src/ lib/', 'src/a.py', 'lib/a.py'],
+  ['cp "my file.py" my\\ copy.py', 'my file.py', 'my copy.py'],
+  ['cp a.py{,.bak}', 'a.py', 'a.py.bak'],
+  [
+    'for p in a b; do mkdir -p packages/$p; cp template/index.ts packages/$p/; done',
+    'template/index.ts',
+    'packages/b/index.ts',
+  ],
+  ['from=a.py; to=b.py\ncp "$from" "$to" # a copy', 'a.py', 'b.py'],
+  ["bash -c 'cp a.py b.py'", 'a.py', 'b.py'],
+  ['tr -d x < a.py > b.py', 'a.py', 'b.py'],
+  ['ls *.py | xargs -I {} echo; sudo install -m 644 a.py b.py', 'a.py', 'b.py'],
+  ['dd if=a.py of=b.py', 'a.py', 'b.py'],
   [`python -c "import shutil; shutil.copytree('src','lib')"`, 'src/a.py', 'lib/a.py'],
 ])('"%s" copies or moves %s to %s', (command, source, target) => {
   expect(transfersFile(command, { folder, source, target })).toBe(true)
@@ -37,8 +49,27 @@ test.each([
   'git rm -q old.ini; python gen.py > new.ini',
   ': > old.ini; python gen.py > new.ini',
   'wc -l old.ini; npm install; npm run build',
+  "cat > $DIR/new.ini <<'EOF'\nold.ini\ncp old.ini new.ini\nEOF",
+  'python gen.py > new.ini # as cp old.ini new.ini does',
+  'echo cp old.ini new.ini; python gen.py > new.ini',
+  `awk '{ print "old.ini " $1 }' data > new.ini`,
+  'seq 9 | sed -e "s/$/ old/" > new.ini',
+  'cp $TEMPLATES/old.ini new.ini',
+  'cp "$1" new.ini',
+  'tar xzf "$ARCHIVE" -C .',
+  'cp old.ini "$BACKUP"; python gen.py > new.ini',
 ])('"%s" looks at old.ini, and makes new.ini of something else', (command) => {
   expect(transfersFile(command, { folder, source: 'old.ini', target: 'new.ini' })).toBe(false)
+})
+
+test.each([
+  ['cd two && cat > .env <<EOF\na\nEOF', 'one/.env', 'two/.env'],
+  ['cp /etc/skel/.env two/', 'one/.env', 'two/.env'],
+  ['cp .env two/.env', 'one/.env', 'two/.env'],
+  ['cp one/a.ts two/', 'one/b.ts', 'two/b.ts'],
+  ['cp one/a.ts two/', 'one/a.ts', 'two/b.ts'],
+])('"%s" does not copy %s to %s', (command, source, target) => {
+  expect(transfersFile(command, { folder, source, target })).toBe(false)
 })
 
 test.each([
@@ -46,6 +77,9 @@ test.each([
   ['git -c user.name=x stash pop', true],
   ['tar xf backup.tgz', true],
   ['cp a.ini.bak a.ini', true],
+  ['cp backup/a.ini .', true],
+  ['cp backup/* "$WORK"', true],
+  ["sh -c 'git stash pop'", true],
   ["sed -i 's/1/2/' a.ini && git commit -qam 'set 2'", false],
   ["git checkout -b topic; sed -i 's/1/2/' a.ini", false],
   ["echo npm install; sed -i 's/1/2/' a.ini", false],

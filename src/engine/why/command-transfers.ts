@@ -2,7 +2,7 @@ import { join, relative } from 'node:path'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { lineBefore } from '../files/line-map.ts'
-import { equalAfterCommand, traceAmbiguousCopy } from './by-hand/content-holders.ts'
+import { equalAfterCommand, traceCopiedContent } from './copied-contents.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { equalAfterReorder } from './open-lines.ts'
 import { anyEqualLine, newLine } from './possible-origins.ts'
@@ -95,7 +95,7 @@ export class CommandTransfers {
       this.#tracer,
       {
         ...{ version, author, since, own },
-        same: (asked) => traceAmbiguousCopy(this.#tracer, file, { version, author }, asked),
+        same: (asked) => traceCopiedContent(this.#tracer, file, { version, author }, asked),
         other: (path, hash, asked) => this.#traceInOtherFile(left, path, hash, asked),
       },
       lines,

@@ -6,10 +6,11 @@ import { linesFromElsewhere, linesOfNewFile, linesRestoredByCommand } from './by
 import { findRenamed, isSameFile } from './by-hand/same-file.ts'
 import { CallFacts } from './call-facts.ts'
 import { CommandTransfers } from './command-transfers.ts'
+import { traceCopiedContent } from './copied-contents.ts'
 import { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import { KnownVersions } from './known-versions.ts'
-import { equalAfterReorder, OpenLines } from './open-lines.ts'
+import { equalAfterReorder, linesOfSpans, OpenLines } from './open-lines.ts'
 import {
   type LineAuthor,
   type LineTransfer,
@@ -157,7 +158,19 @@ export class LineTracer implements Tracer {
     if (restored) return open.followPossible(restored.origins, restored, doubt)
     const newSpans = open.follow(map ?? [])
     if (newSpans.length === 0) return
-    open.resolveSpans(map ? await authorOf() : await this.#authorOfMissing(file, node), newSpans)
+    const author = map ? await authorOf() : await this.#authorOfMissing(file, node)
+    open.resolveSpans(author, newSpans)
+    if (via.kind !== 'version' || !via.version.command || via.version.command.origin || !hash) return
+    // What a command puts in place of a file may be a copy of another one.
+    const lines = linesOfSpans(newSpans)
+    const left = { version: via.version, author }
+    const copied = await traceCopiedContent(
+      this,
+      file,
+      left,
+      lines.map(({ line }) => line),
+    )
+    for (const [at, { slot }] of (copied ? lines : []).entries()) open.resolveLine(slot, copied?.[at] as TracedLine)
   }
 
   /** Author of lines that cannot be followed further because a content is missing. */

@@ -113,7 +113,7 @@ export class OpenLines {
   }
 }
 
-function linesOfSpans(spans: readonly LineSpan[]): { line: number; slot: number }[] {
+export function linesOfSpans(spans: readonly LineSpan[]): { line: number; slot: number }[] {
   return spans.flatMap(({ line, slot, count }) =>
     Array.from({ length: count }, (_, at) => ({ line: line + at, slot: slot + at })),
   )

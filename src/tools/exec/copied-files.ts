@@ -1,4 +1,6 @@
-import { fileNameMatcher, wordsBelow, wordsOf } from './command-words.ts'
+import { matchesGlob, readGlob } from '../files/glob.ts'
+import { fileNameMatcher, isPattern, namesIn, wordsBelow } from './command-words.ts'
+import { type ShellProgram, shellSteps, unknownPart } from './shell-steps.ts'
 
 /** Two files of one folder: what a command may have made, and of what. Both paths are relative to the folder. */
 interface Transfer {
@@ -7,59 +9,111 @@ interface Transfer {
   target: string
 }
 
-// Programs whose last word says where the files go, and such as name both in other ways.
-const copier = /(?:^|[\s|(/])(?:cp|mv|rsync|ln|ditto|scp|git(?: -\S+| \S+=\S+)* mv)\s|^\s*(?:sudo )?install\s/
-const packer = /(?:^|[\s|(/])(?:tar|cpio|dd|tee|split|git (?:archive|checkout-index))\s|\b(?:copy|cp|rename|move)\w*\(/i
-// Programs that write what they read to their output, and where that goes.
-const filter =
-  /(?:^|[\s|(/])(?:cat|head|tail|sed|awk|tac|tr|sort|uniq|cut|grep|iconv|zcat|gzip|gunzip|xz|base64|git show)\s/
-const redirection = />{1,2}\s*(?:"([^"]+)"|'([^']+)'|([^\s;|&)"']+))/g
+/** Longer commands are not read. */
+const maxLength = 50_000
 
-/** Whether a command copies or moves the source to the target, as far as one of its steps tells: not if it only looks at it. */
+// The last word, or that behind `-t`, says where the files go.
+const copiers = new Set(['cp', 'mv', 'rsync', 'ln', 'ditto', 'scp', 'install', 'git mv'])
+// They name both in other ways.
+const packers = new Set(['tar', 'cpio', 'dd', 'tee', 'split', 'git archive', 'git checkout-index'])
+// They write what they read to their output.
+const filters = new Set(
+  'cat head tail sed awk tac tr sort uniq cut grep iconv zcat gzip gunzip xz base64'.split(' ').concat('git show'),
+)
+const copyingCode = /\b(?:copy|cp|rename|move)\w*\(([^()]*)\)/gi
+
+/**
+ * Whether a command copies or moves the source to the target, as far as one of its steps tells: not if it only looks at it, nor if only
+ * a shell knows which file it is.
+ */
 export function transfersFile(command: string, { folder, source, target }: Transfer): boolean {
-  return stepsOf(command).some((step) => {
-    const program = withoutTexts(step)
-    const isCopied = copier.test(program) && leadsTo(lastWord(step), { folder, target })
-    const isPacked = packer.test(step) && leadsTo(step, { folder, target })
-    const isWritten = filter.test(program) && outputsOf(step).some((word) => leadsTo(word, { folder, target }))
-    if (!isCopied && !isPacked && !isWritten) return false
-    return isWritten && !isCopied ? mayName(step, folder, [source]) : mayName(step, folder, withFolders(source))
+  if (command.length > maxLength) return false
+  const steps = shellSteps(command)
+  // Elsewhere a name may be that of a file below.
+  const isBelow = steps.flat().some(({ name, words }) => /^(?:cd|pushd|find)$/.test(name) || hasOption(words, '-C'))
+  const names = (words: readonly string[], path: string) => namesFile(words, folder, path, isBelow)
+  const isSource = (words: readonly string[]) =>
+    withFolders(source).some((path) => names(words.filter(isKnownStart), path))
+  const leadsTo = (words: readonly string[]) => names(words, target) || (isSameName && leadsToFolder(words))
+  const leadsToFolder = (words: readonly string[]) =>
+    words.some((word) => /^\.{1,2}(?:\/\.\.)*\/?$/.test(word)) ||
+    withFolders(target)
+      .slice(0, -1)
+      .some((path) => names(words, path))
+  const isSameName = source.split('/').at(-1) === target.split('/').at(-1)
+  const isBetween = (words: readonly string[][]) =>
+    words.some((to) => leadsTo(to) && words.some((from) => from !== to && isSource(from)))
+  return steps.some((programs) => {
+    const read = programs.flatMap(({ words }) => words)
+    return programs.some(({ name, words, outputs }) => {
+      if (copiers.has(name)) {
+        const to = destination(words)
+        return leadsTo(to) && words.some((from) => from !== to && isSource(from))
+      }
+      if (packers.has(name) && isBetween([...read, ...outputs].map(withoutKeys))) return true
+      const isCode = words.flat().some((text) => isCodeBetween(text, isBetween))
+      const files = read.filter(([word = '']) => !/\s/.test(word))
+      return (
+        isCode ||
+        (filters.has(name) &&
+          outputs.some((to) => names(to, target)) &&
+          files.some((from) => isSource(withoutKeys(from))))
+      )
+    })
   })
 }
 
-const restorer =
-  /(?:^|[\s|(/])(?:git(?: -\S+| \S+=\S+)* (?:checkout(?! -b)|restore|stash|reset|revert|pull|merge|rebase|switch(?! -c)|cherry-pick|apply|am)|hg|svn|jj|patch|tar|unzip|gunzip|cpio)(?:\s|$)/
+const restorers = new Set(
+  'hg svn jj patch tar unzip gunzip cpio'
+    .split(' ')
+    .concat(
+      'checkout restore stash reset revert pull merge rebase switch cherry-pick apply am'
+        .split(' ')
+        .map((each) => `git ${each}`),
+    ),
+)
 
 /** Whether a command may bring back what a file had before: by a program for that, or by a copy that is put in its place. */
 export function mayRestore(command: string, { folder, path }: { folder: string; path: string }): boolean {
-  return stepsOf(command).some((step) => {
-    const program = withoutTexts(step)
-    return restorer.test(program) || (copier.test(program) && leadsTo(lastWord(step), { folder, target: path }))
-  })
+  if (command.length > maxLength) return true
+  return shellSteps(command)
+    .flat()
+    .some((program) => {
+      if (restorers.has(program.name) && !makesBranch(program)) return true
+      const to = copiers.has(program.name) ? destination(program.words) : []
+      return (
+        to.some((word) => !isKnownStart(word) || /^\.{1,2}(?:\/|$)/.test(word)) ||
+        withFolders(path).some((each) => namesFile(to, folder, each, true))
+      )
+    })
 }
 
-function stepsOf(command: string): string[] {
-  return command.split(/&&|\|\||[;\n]|&(?!\d)/)
+function makesBranch({ name, words: [[first = ''] = []] }: ShellProgram): boolean {
+  return (name === 'git checkout' && first === '-b') || (name === 'git switch' && first === '-c')
 }
 
-/** Without quoted texts of several words: what they say is done by no program of this step. */
-function withoutTexts(step: string): string {
-  return step.replace(/'[^']*\s[^']*'|"[^"]*\s[^"]*"/g, "''").trimStart()
+function hasOption(words: readonly string[][], option: string): boolean {
+  return words.some(([word]) => word === option)
 }
 
-/** The last word of a step, or the one that `-t` names, where a copier puts files. */
-function lastWord(step: string): string {
-  const into = /\s(?:-t|--target-directory)[\s=]+(\S+)/.exec(step)?.[1]
-  return into ?? /("[^"]*"|'[^']*'|(?:\\.|[^\s\\])+)[\s)\\]*$/.exec(step.replace(/\s*\d?>.*$/, ''))?.[1] ?? ''
+/** Where a copier puts files. */
+function destination(words: readonly string[][]): string[] {
+  const at = words.findIndex(([word = '']) => /^(?:-t|--target-directory)$/.test(word))
+  const attached = words.flatMap(([word = '']) => /^--target-directory=(.+)$/.exec(word)?.[1] ?? [])
+  if (attached.length > 0) return attached
+  return (at >= 0 ? words[at + 1] : words.at(-1)) ?? []
 }
 
-function outputsOf(step: string): string[] {
-  return [...step.matchAll(redirection)].map(([, double, single, plain]) => double ?? single ?? plain ?? '')
+/** `if=a` and `HEAD:a` are `a`. */
+function withoutKeys(words: readonly string[]): string[] {
+  return words.map((word) => word.replace(/^(?:[\w-]+=|[^\s:/]+:)/, ''))
 }
 
-/** Whether a word, or one of a text, is the target, a folder above it, or one that only a shell knows. */
-function leadsTo(text: string, { folder, target }: Omit<Transfer, 'source'>): boolean {
-  return /(?:^|[\s"'])\.{1,2}\/?["']?(?:\s|$)/.test(text) || mayName(text, folder, withFolders(target))
+/** Whether a program's text calls a function with the names of both files. */
+function isCodeBetween(text: string, isBetween: (words: readonly string[][]) => boolean): boolean {
+  return [...text.matchAll(copyingCode)].some(([, args = '']) =>
+    isBetween([...args.matchAll(/(["'])(.*?)\1/g)].map(([, , word = '']) => [word])),
+  )
 }
 
 function withFolders(path: string): string[] {
@@ -67,22 +121,21 @@ function withFolders(path: string): string[] {
   return names.map((_, at) => names.slice(0, at + 1).join('/'))
 }
 
-/** Whether a word of a text may be one of these paths: an expansion may be any. */
-function mayName(text: string, folder: string, paths: readonly string[]): boolean {
-  const inFolder = text.replaceAll('$PWD', folder).replaceAll('$(pwd)', folder)
-  if (/[$`]|\{\}/.test(inFolder)) return true
-  const plain = inFolder.replace(/\\ /g, ' ')
-  const literal = [...plain.matchAll(/"([^"]+)"|'([^']+)'|([^\s"']+)/g)].map(
-    (found) => found[1] ?? found[2] ?? found[3] ?? '',
-  )
-  const spaced = inFolder.includes('\\ ') ? [plain.trim(), ...plain.split(/\s-\S+\s|\s(?=\S+$)/)] : []
-  const words = wordsBelow(
-    [folder],
-    [...literal, ...spaced, ...literal.flatMap((word) => word.split(/[=:]/)), ...wordsOf(inFolder)],
-  )
-  const names = words.map((word) => word.replace(/^(?:\.{1,2}\/)+/, '').replace(/\/+$/, ''))
-  const isNamed = fileNameMatcher(words)
-  return paths.some(
-    (path) => isNamed(path) || names.some((name) => name !== '' && (path === name || path.endsWith(`/${name}`))),
-  )
+/** What begins with an expansion may be anywhere. */
+function isKnownStart(word: string): boolean {
+  return !word.startsWith(unknownPart)
+}
+
+/** Whether one of these words is a path; `isBelow` if it may begin further down. */
+function namesFile(words: readonly string[], folder: string, path: string, isBelow: boolean): boolean {
+  const known = words.filter((word) => /[\p{L}\p{N}*]/u.test(word)).map((word) => word.replaceAll(unknownPart, '*'))
+  const below = wordsBelow([folder], known).map((word) => namesIn(word.replace(/^(?:\.{1,2}\/)+/, '')))
+  if (below.some((names) => names.join('/') === path)) return true
+  if (isBelow) return fileNameMatcher(below.map((names) => names.join('/')))(path)
+  return below.some((names) => names.some(isPattern) && fileMatches(path, names))
+}
+
+function fileMatches(path: string, names: readonly string[]): boolean {
+  const glob = readGlob(names.join('/'))
+  return glob !== undefined && matchesGlob(glob, path.split('/'))
 }

@@ -1,13 +1,10 @@
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { Millis } from '../../../domain/clock.ts'
 import { compareVersions, type FileVersion, versionsWithContent } from '../../../store/rows/files/file-versions.ts'
-import { transfersFile } from '../../../tools/exec/copied-files.ts'
 import {
   isBefore,
-  type LineAuthor,
   type LineTransfer,
   type MovedFile,
-  mergeTracedLines,
   type TracedFile,
   type TracedLine,
   type Tracer,
@@ -122,32 +119,6 @@ export async function traceSources(
   return { all, isCut: sources.length > maxSimilarVersions }
 }
 
-/**
- * Traces lines of a content that a command copied from one of several files. Where the versions disagree about a line, its author is
- * the copying command; if it names none of the files, it may have written each line itself.
- */
-export async function traceAmbiguousCopy(
-  tracer: Tracer,
-  file: TracedFile,
-  { version, author }: { version: FileVersion; author: LineAuthor },
-  lines: readonly number[],
-): Promise<TracedLine[] | undefined> {
-  const holders = await findHolders(tracer, { ...file, before: version }, version.after ?? '')
-  const { all, isCut } = await traceHolders(tracer, { ...file, before: version }, holders, lines, version)
-  if (all.length === 0 || isCut) return undefined
-  const command = (await tracer.calls.commandOf(version)) ?? ''
-  const { folder, path: target } = version
-  const sources = holders.map((each) => relative(folder, join(each.folder, each.path)))
-  const isCopied = sources.some((source) => transfersFile(command, { folder, source, target }))
-  const written: TracedLine = { author, transfers: [] }
-  return lines.map((_, at) => {
-    const found = all.flatMap((each) => each[at] ?? [])
-    if (!isCopied) return mergeTracedLines([written, ...found], { since: null, why: equalAfterCommand })
-    const line = mergeTracedLines(found, { since: null, why: '' })
-    return line.author.by === 'unknown' ? written : line
-  })
-}
-
 /** Skip ambiguous copies: their content is already among the other versions. */
 function withoutAmbiguousCopies(holders: readonly FileVersion[]): readonly FileVersion[] {
   const others = holders.filter(({ before, command }) => before !== null || command?.origin?.path !== '')
@@ -221,5 +192,4 @@ function markAmbiguousCopy(line: TracedLine): TracedLine {
   }
 }
 
-export const equalAfterCommand = 'a command wrote or copied it, and another file had the same content'
 export const ambiguousCopy = 'it was copied by hand, and several versions had the same content'

@@ -10,11 +10,10 @@ import type { Reading } from '../../../store/store.ts'
 import { namesInFolders } from '../../files/file-author.ts'
 import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
 import { type KnownVersions, maxVersions } from '../known-versions.ts'
+import { minSimilarLetters } from './telling-lines.ts'
 
 /** Max records that are read from each table. */
 const maxRecords = 200_000
-/** Fewer letters in common may be chance. */
-export const minSimilarLetters = 40
 /** Share of lines that a file which was moved and changed has in common with the original. */
 export const minSimilarShare = 2 / 3
 

@@ -22,7 +22,8 @@ import {
   traceSources,
 } from './content-holders.ts'
 import { wereSwapped } from './restored-content.ts'
-import { isShortText, similarVersions, versionsWithShortContent } from './similar-versions.ts'
+import { similarVersions, versionsWithShortContent } from './similar-versions.ts'
+import { isShortText } from './telling-lines.ts'
 
 /** Lines traced to other files; `hasExactMatch` if one of these had exactly this content. */
 interface ManualOrigins {

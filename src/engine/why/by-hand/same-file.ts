@@ -4,7 +4,7 @@ import { birthOf } from '../../../tools/files/fingerprint.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isBefore, type TracedFile, type Tracer } from '../traced-line.ts'
 import { fileTimeSlackMs } from './content-holders.ts'
-import { significantLines } from './similar-versions.ts'
+import { significantLines } from './telling-lines.ts'
 
 /** Max versions of a file whose identities are looked up in journals. */
 const maxJournals = 8

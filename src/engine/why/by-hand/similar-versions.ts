@@ -1,16 +1,14 @@
 import { join } from 'node:path'
 import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
-import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
 import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
 import { linesIn } from '../../files/match-lines.ts'
 import type { MovedFile, Tracer } from '../traced-line.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
-import { minSimilarLetters, minSimilarShare } from './line-index.ts'
+import { minSimilarShare } from './line-index.ts'
 import { isStillThere } from './restored-content.ts'
+import { minLines, minSimilarLetters, significantLines } from './telling-lines.ts'
 
-/** Shorter texts may be equal by chance. */
-const minLines = 2
 /** Contents that were not read are usually larger: a text of this length may be a copy of one. */
 const minUnreadLength = 2 ** 19
 /** With so many lines in common, one of two texts may be a part of the other. */
@@ -144,14 +142,4 @@ function versionsToCompare(
 
 function hashesOf(lines: Iterable<string>): Set<number> {
   return new Set([...lines].map(hashLine))
-}
-
-/** Whether a text is so short that another file may have the same by chance. */
-export function isShortText(text: string): boolean {
-  return significantLines(text).size < minLines || text.length < minSimilarLetters
-}
-
-/** Lines of more than three characters. */
-export function significantLines(text: string): Set<string> {
-  return new Set(linesIn(text).filter(isSignificantLine))
 }

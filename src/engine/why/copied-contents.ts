@@ -1,0 +1,45 @@
+import { join, relative } from 'node:path'
+import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import { transfersFile } from '../../tools/exec/copied-files.ts'
+import { decodeText } from '../../tools/files/text-kind.ts'
+import { findHolders, traceHolders } from './by-hand/content-holders.ts'
+import { isShortText } from './by-hand/telling-lines.ts'
+import {
+  type LineAuthor,
+  mergeTracedLines,
+  type TracedFile,
+  type TracedLine,
+  type Tracer,
+  unknownAuthor,
+} from './traced-line.ts'
+
+/**
+ * Traces lines of a content that other files had when a command left it: of those that a step of the command copies. If none does, the
+ * command may have copied any of them, or written each line itself. Undefined if there are none, or the content may be equal by chance.
+ */
+export async function traceCopiedContent(
+  tracer: Tracer,
+  file: TracedFile,
+  { version, author }: { version: FileVersion; author: LineAuthor },
+  lines: readonly number[],
+): Promise<TracedLine[] | undefined> {
+  const copied = { ...file, before: version }
+  const holders = await findHolders(tracer, copied, version.after ?? '')
+  if (holders.length === 0) return undefined
+  const command = (await tracer.calls.commandOf(version)) ?? ''
+  const { folder, path: target } = version
+  const isSource = (each: FileVersion) =>
+    transfersFile(command, { folder, source: relative(folder, join(each.folder, each.path)), target })
+  const sources = holders.filter(isSource)
+  const content = sources.length > 0 ? undefined : await tracer.contents.get(version.after ?? '', version)
+  if (content && isShortText(decodeText(content) ?? '')) return undefined
+  const { all, isCut } = await traceHolders(tracer, copied, sources.length > 0 ? sources : holders, lines, version)
+  const doubt = { since: null, why: equalAfterCommand }
+  const others: TracedLine[] = [
+    ...(sources.length > 0 ? [] : [{ author, transfers: [] }]),
+    ...(isCut ? [{ author: unknownAuthor(doubt.since, doubt.why), transfers: [] }] : []),
+  ]
+  return lines.map((_, at) => mergeTracedLines([...others, ...all.flatMap((each) => each[at] ?? [])], doubt))
+}
+
+export const equalAfterCommand = 'a command wrote or copied it, and another file had the same content'
