@@ -157,6 +157,23 @@ test('who changes a memory that is shown with marks keeps the values, and is ask
   ])
 })
 
+test('each mark of a memory stands for its own value, also where a value begins as the rest of another ends', async () => {
+  await open()
+  const secrets = join(heddle.home, 'secrets')
+  await heddle.remember({ content: 'crimson otters juggle 9331' })
+  await heddle.remember({ content: 'The mark [secret:vault] hides crimson otters juggle' })
+  await storeSecret(secrets, 'vault', 'crimson otters juggle')
+  await storeSecret(secrets, 'pin', '9331')
+  await heddle.changeMemory(2, { content: 'The mark [secret:vault] stands for [secret:vault]' })
+  await storeSecret(secrets, 'word', 'secret')
+  await heddle.changeMemory(1, { content: 'The pin is [secret:pin]' })
+  for (const name of ['vault', 'pin', 'word']) await removeSecret(secrets, name)
+  expect((await heddle.memories({ limit: 9 })).map(({ content }) => content)).toEqual([
+    'The pin is 9331',
+    'The mark [secret:vault] stands for crimson otters juggle',
+  ])
+})
+
 test('a memory of the greatest length is kept, whatever marks it has', async () => {
   await open()
   const content = `[redacted] ${'長'.repeat(19_000)} [secret:vault]`
