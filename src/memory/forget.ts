@@ -22,10 +22,11 @@ export async function forget(
 ): Promise<Omit<ForgetResult, 'notes'>> {
   await lockMemories(tx)
   const memory = await getKnownMemory(tx, id)
-  const replaced = await replacedMemoriesOf(tx, id)
+  const before = await replacedMemoriesOf(tx, id)
+  const replaced = before.map((each) => each.id)
   const forgotten = [id, ...(older ? replaced : [])]
   const near = await similarMemories(tx, memory, [id, ...replaced], await hiddenTwins(tx, memory.content))
-  for (const each of forgotten) await bindNarratives(tx, each)
+  await bindNarratives(tx, [memory, ...(older ? before : [])])
   const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
   for (const each of forgotten) {
     await wipeMemory(tx, each, now)
@@ -50,13 +51,11 @@ async function hiddenTwins(rows: Reading, content: string): Promise<Memory[]> {
   return twins
 }
 
-/** Lets narratives that may tell a memory without having seen it rest on it: without its words nothing would show that. */
-async function bindNarratives(tx: Tx, id: number): Promise<void> {
-  const memory = await findMemory(tx, id)
-  if (!memory) return
-  const tells = mayTell(memory.content)
+/** Lets narratives that may tell memories without having seen them rest on them: without their words nothing would show that. */
+async function bindNarratives(tx: Tx, memories: readonly Memory[]): Promise<void> {
+  const told = memories.map(({ id, content }) => ({ id, isIn: mayTell(content) }))
   for await (const { id: narrativeId, topic, summary } of allNarratives(tx))
-    if (tells(`${topic ?? ''}\n${summary}`)) await addBasis(tx, narrativeId, id)
+    for (const { id, isIn } of told) if (isIn(`${topic ?? ''}\n${summary}`)) await addBasis(tx, narrativeId, id)
 }
 
 async function getKnownMemory(rows: Reading, id: number): Promise<Memory> {
@@ -68,11 +67,11 @@ async function getKnownMemory(rows: Reading, id: number): Promise<Memory> {
 }
 
 /** All memories that it replaced, directly or not, that are not forgotten. */
-async function replacedMemoriesOf(rows: Reading, id: number): Promise<number[]> {
-  const found: number[] = []
+async function replacedMemoriesOf(rows: Reading, id: number): Promise<Memory[]> {
+  const found: Memory[] = []
   for (let replaced = [id]; replaced.length > 0; ) {
     const next = (await Promise.all(replaced.map((each) => supersededBy(rows, each)))).flat()
-    found.push(...next.filter(({ forgottenAt }) => forgottenAt === null).map((memory) => memory.id))
+    found.push(...next.filter(({ forgottenAt }) => forgottenAt === null))
     replaced = next.map((memory) => memory.id)
   }
   return found

@@ -66,7 +66,7 @@ export async function* allNarratives(
     const page = await rows.all(query.where('id', '>', after).orderBy('id').limit(pageSize))
     yield* page
     const last = page.at(-1)
-    if (!last) return
+    if (!last || page.length < pageSize) return
     after = last.id
   }
 }
