@@ -2,10 +2,10 @@ import { statSync } from 'node:fs'
 import { changeTexts, partRedactor } from '../config/secrets.ts'
 import { type MarkedText, markFound, shownText } from '../domain/text/marked-text.ts'
 import { readableNames, secretReader } from './secrets.ts'
+import { minInside, valuePattern } from './value-pattern.ts'
 
-/** Shorter values are in many texts that have nothing to do with the secret; those below `minInside` are in longer words. */
+/** Shorter values are in many texts that have nothing to do with the secret. */
 const minMarked = 4
-const minInside = 12
 /** Min characters of a part of a value that a text begins or ends with: where a long text was cut, it is marked, too. */
 const minCut = 8
 
@@ -90,20 +90,4 @@ function readableValue(find: (name: string) => string | undefined, name: string)
   } catch {
     return ''
   }
-}
-
-/** Finds a value as it is, as texts write it (in other line breaks or Unicode forms), and as addresses and JSON do. */
-function valuePattern(value: string): RegExp {
-  const forms = [value, value.normalize('NFC'), value.normalize('NFD'), encodeURIComponent(value), inJson(value)]
-  const anySpace = (form: string) =>
-    form
-      .split(/(?<=\S)\s+(?=\S)/u)
-      .map(RegExp.escape)
-      .join('\\s+')
-  const written = `(?:${[...new Set(forms)].map(anySpace).join('|')})`
-  return new RegExp(value.length < minInside ? `(?<![\\p{L}\\p{N}])${written}(?![\\p{L}\\p{N}])` : written, 'gu')
-}
-
-function inJson(value: string): string {
-  return JSON.stringify(value).slice(1, -1)
 }

@@ -200,7 +200,15 @@ test.each([
   ['in another line', 'crimson otters juggle', 'The words: crimson otters\njuggle'],
   ['in decomposed letters', 'Zürich über alles', 'The words: Zu\u0308rich u\u0308ber alles'],
   ['in an address', 'p@ss/word:1234', 'db is postgres://app:p%40ss%2Fword%3A1234@db/x'],
+  ['in an address with small digits', 'p@ss/word:1234', 'db is postgres://app:p%40ss%2fword%3a1234@db/x'],
+  ['in an address in part', 'p@ss/word:1234', 'db is postgres://app:p%40ss/word:1234@db/x'],
+  ['in a query', 'crimson otters juggle', 'It is https://x.example/?q=crimson+otters%20juggle'],
   ['in JSON', 'say "hi" twice', 'It is {"word":"say \\"hi\\" twice"}'],
+  ['in ASCII JSON', 'Zürich/über/alles', 'It is {"word":"Z\\u00fcrich\\/\\u00FCber\\/alles"}'],
+  ['in HTML', `tom&jerry<'12'>`, 'It is <p>tom&amp;jerry&lt;&#39;12&#x27;&gt;</p>'],
+  ['in Markdown', 'hunter2_correct_horse', 'It is hunter2\\_correct\\_horse'],
+  ['in quoted lines', 'crimson otters juggle', '> It is crimson\n> > otters\n>juggle'],
+  ['at the beginning of a sentence', 'crimson otters juggle', 'Crimson otters juggle, it is'],
 ])('a value %s is marked as well', async (_, secret, content) => {
   await open()
   await storeSecret(join(heddle.home, 'secrets'), 'vault', secret)

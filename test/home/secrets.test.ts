@@ -129,3 +129,9 @@ test('the name of a secret in a mark is left as it is, whatever values others ha
     { mark: '[redacted]', value: 'in the config' },
   ])
 })
+
+test.each(['長', '각', '&', 'a b ', '🔑'])('a value of the greatest length is marked: %j', async (part) => {
+  const value = part.repeat(8192 / part.length).trim()
+  await storeSecret(folder, 'vault', value)
+  expect(secretMarker(folder, []).markSecrets(`it is "${value}"`)).toBe('it is "[secret:vault]"')
+})
