@@ -5,7 +5,7 @@ import { type Memory, trustTool } from '../domain/memory.ts'
 import { alikeTo, mayTell } from '../domain/text/statement.ts'
 import { findMemory, hiddenMemories, lockMemories, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
-import { addBasis, allNarratives, narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
+import { addBasis, allNarratives, narrativesBasedOn, narrativesCiting } from '../store/knowledge/narrative-basis.ts'
 import { wipeChanges } from '../store/rows/approvals.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { similarMemories } from './describe.ts'
@@ -27,7 +27,10 @@ export async function forget(
   const forgotten = [id, ...(older ? replaced : [])]
   const near = await similarMemories(tx, memory, [id, ...replaced], await hiddenTwins(tx, memory.content))
   await bindNarratives(tx, [memory, ...(older ? before : [])])
-  const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
+  const narratives = await Promise.all([
+    ...forgotten.map((each) => narrativesBasedOn(tx, each)),
+    ...(older ? [] : replaced.map((each) => narrativesCiting(tx, each))),
+  ])
   for (const each of forgotten) {
     await wipeMemory(tx, each, now)
     // The question whether it is to be trusted has its words.
