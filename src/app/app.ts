@@ -15,8 +15,8 @@ import { userHomeOf } from '../home/home.ts'
 import { homeFiles } from '../home/home-files.ts'
 import { homeId } from '../home/home-id.ts'
 import { identityFilesOf } from '../home/identity.ts'
+import { secretMarker } from '../home/mark-secrets.ts'
 import { withRealFolders } from '../home/real-folders.ts'
-import { secretMarker } from '../home/secrets.ts'
 import { trustedPlaces } from '../home/trusted-places.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
@@ -90,12 +90,18 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   if (broughtBack) tell?.(broughtBackText(broughtBack))
   await refoldWords(store)
   await shipPolicies({ store, clock })
-  const redact = redactor(knownSecrets(config))
-  const mark = secretMarker(paths.secrets)
-  const markSecrets = <T>(value: T) => redact(mark(value))
+  const configured = knownSecrets(config)
+  const { markSecrets, markedParts } = secretMarker(paths.secrets, configured)
   const embedding = openSemanticSearch(config.memory, { store, clock, markSecrets })
   const newId = idSource(clock, random)
-  const runtime: Runtime = { store, clock, newId, markSecrets, ...(embedding && { semanticIndex: embedding.index }) }
+  const runtime: Runtime = {
+    store,
+    clock,
+    newId,
+    markSecrets,
+    markedParts,
+    ...(embedding && { semanticIndex: embedding.index }),
+  }
   // Only a server is shared between homes.
   const home = store.dialect.name === 'postgres' ? await homeId(paths, newId) : ''
   const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home, home)) : undefined
@@ -151,7 +157,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...jobApp(engine, { agents, senders, timezone, recordFolder, caller }),
     ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, worker, caller),
-    ...searchApp({ store, protect, index, hide: redact }, caller),
+    ...searchApp({ store, protect, index, hide: redactor(configured) }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,
   })

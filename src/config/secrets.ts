@@ -1,3 +1,4 @@
+import { type MarkedText, markFound, shownText } from '../domain/text/marked-text.ts'
 import type { Config } from './config.ts'
 import { redactedMark } from './redact.ts'
 
@@ -31,8 +32,14 @@ export function knownSecrets({
 /** Returns a function that redacts these secrets in all texts of a value. */
 export function redactor(secrets: readonly string[]): <T>(value: T) => T {
   if (secrets.length === 0) return (value) => value
-  const clean = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, redactedMark), text)
-  return (value) => changeTexts(value, clean)
+  const redact = partRedactor(secrets)
+  return (value) => changeTexts(value, (text) => shownText(redact([text])))
+}
+
+/** Returns a function that redacts these secrets in a text that may have marks already. */
+export function partRedactor(secrets: readonly string[]): (text: MarkedText) => MarkedText {
+  const patterns = secrets.map((secret) => new RegExp(RegExp.escape(secret), 'g'))
+  return (text) => patterns.reduce((parts, pattern) => markFound(parts, pattern, redactedMark), text)
 }
 
 /** Copies plain data with all its texts changed. */

@@ -4,6 +4,7 @@ import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Model } from '../domain/model.ts'
 import type { Lane, Run } from '../domain/run.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
+import type { MarkedText } from '../domain/text/marked-text.ts'
 import type { SafeFetch } from '../domain/tools/fetch.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { Tool } from '../domain/tools/tool.ts'
@@ -26,6 +27,8 @@ export interface Runtime {
   semanticIndex?: SemanticIndex
   /** Marks values of stored secrets in plain data that leaves the home; undefined without a home. */
   markSecrets?<T>(value: T): T
+  /** A text as `markSecrets` marks it, with the values that its marks stand for; undefined without a home. */
+  markedParts?(text: string): MarkedText
 }
 
 /** Limits on concurrency, time, retries and cost. */

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isCode, removeOldDrafts, renameDurably, toFileError, writeDraft } from '../config/files.ts'
-import { changeTexts } from '../config/secrets.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 
 const secretName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
@@ -82,89 +81,13 @@ export function secretReader(folder: string): (name: string) => string | undefin
   }
 }
 
-/** Shorter values are in many texts that have nothing to do with the secret; those below `minInside` are in longer words. */
-const minMarked = 4
-const minInside = 12
-/** Min characters of a part of a value that a text begins or ends with: where a long text was cut, it is marked, too. */
-const minCut = 8
-
-/**
- * Marks the values of stored secrets in plain data, as `[secret:NAME]`: what leaves the home has the name and never the
- * value. Notices at once when secrets change.
- */
-export function secretMarker(folder: string): <T>(value: T) => T {
-  let read: { at: number; marks: Mark[] } = { at: -1, marks: [] }
-  return (value) => {
-    const at = secretsChangedAt(folder)
-    if (at !== read.at) read = { at, marks: at === 0 ? [] : marksOf(folder) }
-    if (read.marks.length === 0) return value
-    return changeTexts(value, (text) => read.marks.reduce(marked, text))
-  }
-}
-
-/** When a secret was last stored or removed; 0 if there is none. */
-function secretsChangedAt(folder: string): number {
-  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
-}
-
-interface Mark {
-  value: string
-  pattern: RegExp
-  name: string
-}
-
-function marked(text: string, { value, pattern, name }: Mark): string {
-  let shown = text.replace(pattern, name)
-  if (value.length < minInside) return shown
-  const last = shown.lastIndexOf(value.slice(0, minCut))
-  if (last >= 0 && value.startsWith(shown.slice(last).replace(/…$/u, ''))) shown = shown.slice(0, last) + name
-  const first = shown.indexOf(value.slice(-minCut))
-  return first >= 0 && value.endsWith(shown.slice(0, first + minCut)) ? name + shown.slice(first + minCut) : shown
-}
-
-function marksOf(folder: string): Mark[] {
-  const find = secretReader(folder)
-  const secrets = readableNames(folder)
-    .map((name) => ({ name, value: readableValue(find, name) }))
-    .filter(({ value }) => value.length >= minMarked)
-  // Longest first: one secret may be a part of another.
-  return secrets
-    .sort((a, b) => b.value.length - a.value.length)
-    .map(({ name, value }) => ({ value, pattern: valuePattern(value), name: `[secret:${name}]` }))
-}
-
-/** None if the folder cannot be read: then no value of it is known to this process. */
-function readableNames(folder: string): string[] {
+/** Names of secrets; none if the folder cannot be read: then no value of it is known to this process. */
+export function readableNames(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => secretName.test(name))
   } catch {
     return []
   }
-}
-
-/** Empty if it cannot be read, or is no file: runs that do not need it must go on. */
-function readableValue(find: (name: string) => string | undefined, name: string): string {
-  try {
-    return find(name) ?? ''
-  } catch {
-    return ''
-  }
-}
-
-/** Finds a value as it is, as texts write it (in other line breaks or Unicode forms), and as addresses and JSON do. */
-function valuePattern(value: string): RegExp {
-  const forms = [value, value.normalize('NFC'), value.normalize('NFD'), encodeURIComponent(value), inJson(value)]
-  const anySpace = (form: string) =>
-    form
-      .split(/(?<=\S)\s+(?=\S)/u)
-      .map(RegExp.escape)
-      .join('\\s+')
-  const written = `(?:${[...new Set(forms)].map(anySpace).join('|')})`
-  return new RegExp(value.length < minInside ? `(?<![\\p{L}\\p{N}])${written}(?![\\p{L}\\p{N}])` : written, 'gu')
-}
-
-function inJson(value: string): string {
-  return JSON.stringify(value).slice(1, -1)
 }
 
 function checkName(name: string): void {

@@ -5,7 +5,7 @@ import { type Memory, trustTool } from '../domain/memory.ts'
 import { alikeTo, mayTell } from '../domain/text/statement.ts'
 import { findMemory, hiddenMemories, lockMemories, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
-import { addBasis, allNarratives, narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
+import { addBasis, allNarratives, narrativesBasedOn, narrativesCiting } from '../store/knowledge/narrative-basis.ts'
 import { wipeChanges } from '../store/rows/approvals.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { similarMemories } from './describe.ts'
@@ -22,11 +22,15 @@ export async function forget(
 ): Promise<Omit<ForgetResult, 'notes'>> {
   await lockMemories(tx)
   const memory = await getKnownMemory(tx, id)
-  const replaced = await replacedMemoriesOf(tx, id)
+  const before = await replacedMemoriesOf(tx, id)
+  const replaced = before.map((each) => each.id)
   const forgotten = [id, ...(older ? replaced : [])]
   const near = await similarMemories(tx, memory, [id, ...replaced], await hiddenTwins(tx, memory.content))
-  for (const each of forgotten) await bindNarratives(tx, each)
-  const narratives = await Promise.all(forgotten.map((each) => narrativesBasedOn(tx, each)))
+  await bindNarratives(tx, [memory, ...(older ? before : [])])
+  const narratives = await Promise.all([
+    ...forgotten.map((each) => narrativesBasedOn(tx, each)),
+    ...(older ? [] : replaced.map((each) => narrativesCiting(tx, each))),
+  ])
   for (const each of forgotten) {
     await wipeMemory(tx, each, now)
     // The question whether it is to be trusted has its words.
@@ -50,13 +54,11 @@ async function hiddenTwins(rows: Reading, content: string): Promise<Memory[]> {
   return twins
 }
 
-/** Lets narratives that may tell a memory without having seen it rest on it: without its words nothing would show that. */
-async function bindNarratives(tx: Tx, id: number): Promise<void> {
-  const memory = await findMemory(tx, id)
-  if (!memory) return
-  const tells = mayTell(memory.content)
+/** Lets narratives that may tell memories without having seen them rest on them: without their words nothing would show that. */
+async function bindNarratives(tx: Tx, memories: readonly Memory[]): Promise<void> {
+  const told = memories.map(({ id, content }) => ({ id, isIn: mayTell(content) }))
   for await (const { id: narrativeId, topic, summary } of allNarratives(tx))
-    if (tells(`${topic ?? ''}\n${summary}`)) await addBasis(tx, narrativeId, id)
+    for (const { id, isIn } of told) if (isIn(`${topic ?? ''}\n${summary}`)) await addBasis(tx, narrativeId, id)
 }
 
 async function getKnownMemory(rows: Reading, id: number): Promise<Memory> {
@@ -68,11 +70,11 @@ async function getKnownMemory(rows: Reading, id: number): Promise<Memory> {
 }
 
 /** All memories that it replaced, directly or not, that are not forgotten. */
-async function replacedMemoriesOf(rows: Reading, id: number): Promise<number[]> {
-  const found: number[] = []
+async function replacedMemoriesOf(rows: Reading, id: number): Promise<Memory[]> {
+  const found: Memory[] = []
   for (let replaced = [id]; replaced.length > 0; ) {
     const next = (await Promise.all(replaced.map((each) => supersededBy(rows, each)))).flat()
-    found.push(...next.filter(({ forgottenAt }) => forgottenAt === null).map((memory) => memory.id))
+    found.push(...next.filter(({ forgottenAt }) => forgottenAt === null))
     replaced = next.map((memory) => memory.id)
   }
   return found

@@ -1,15 +1,14 @@
 import { UsageError } from '../domain/errors.ts'
 import type { Memory } from '../domain/memory.ts'
-import { contentsLike } from '../store/knowledge/memory-import.ts'
+import { type MarkedText, shownText } from '../domain/text/marked-text.ts'
+import { allContents } from '../store/knowledge/memories.ts'
 import type { Reading } from '../store/store.ts'
 
-type MarkSecrets = <T>(value: T) => T
+/** A text as secrets are marked in it, with the values that the marks stand for. */
+type MarkedParts = (text: string) => MarkedText
 
 /** What stands for the value of a secret in all that is shown. */
 const marks = /\[secret:[^\]]+\]|\[redacted\]/g
-
-/** Characters of a text between marks that are searched for: SQLite takes no patterns of more than 50,000 bytes. */
-const maxSearched = 2000
 
 /** New words, tags and keywords of a memory. */
 interface MemoryWords {
@@ -22,37 +21,49 @@ interface MemoryWords {
  * A change of a memory by someone who was shown it with marked secrets: the marks in it stand for the values again. Throws if
  * it is not clear for which.
  */
-export function withMarkedValues<T extends MemoryWords>(change: T, old: Memory, markSecrets: MarkSecrets): T {
+export function withMarkedValues<T extends MemoryWords>(change: T, old: Memory, markedParts: MarkedParts): T {
   const { content, tags, keywords } = change
-  const unmarked = (word: string, known: readonly string[]) => known.find((each) => markSecrets(each) === word) ?? word
+  const unmarked = (word: string, known: readonly string[]) =>
+    known.find((each) => shownText(markedParts(each)) === word) ?? word
   return {
     ...change,
-    ...(content !== undefined && { content: withValues(content, old.content, markSecrets) }),
+    ...(content !== undefined && { content: withValues(content, markedParts(old.content)) }),
     ...(tags && { tags: tags.map((tag) => unmarked(tag, old.tags)) }),
     ...(keywords && { keywords: keywords.map((word) => unmarked(word, old.keywords)) }),
   }
 }
 
-/** The content of a memory, also a replaced or archived one, that is shown with marks as this; undefined if there is none. */
-export async function contentShownAs(
-  rows: Reading,
-  shown: string,
-  markSecrets: MarkSecrets,
-): Promise<string | undefined> {
-  const [first = '', ...others] = shown.split(marks)
-  const last = others.pop()
-  if (last === undefined) return undefined
-  // With more parts a database may compare for long.
-  const longest = others.sort((a, b) => b.length - a.length).slice(0, 1)
-  const beginnings = [first, ...longest].map((part) => [...part].slice(0, maxSearched).join(''))
-  const end = [...last].slice(-maxSearched).join('')
-  return (await contentsLike(rows, [...beginnings, end])).find((each) => markSecrets(each) === shown)
+/** A statement as it is stored if a memory, also a replaced or archived one, is shown with marks as this; otherwise the same. */
+export async function storedContent(rows: Reading, statement: string, markedParts: MarkedParts): Promise<string> {
+  const shown = statement.trim()
+  return (await contentsShownAs(rows, [shown], markedParts)).get(shown) ?? statement
 }
 
-function withValues(text: string, old: string, markSecrets: MarkSecrets): string {
+/** Contents of memories, also of replaced and archived ones, by those of the texts that they are shown as, with marks. */
+export async function contentsShownAs(
+  rows: Reading,
+  texts: readonly string[],
+  markedParts: MarkedParts,
+): Promise<Map<string, string>> {
+  const sought = texts.flatMap((text) => {
+    const parts = text.split(marks)
+    return parts.length === 1 ? [] : [{ text, beginning: parts[0] ?? '', end: parts.at(-1) ?? '' }]
+  })
+  const found = new Map<string, string>()
+  if (sought.length === 0) return found
+  for await (const content of allContents(rows)) {
+    const mayBe = ({ beginning, end }: (typeof sought)[0]) => content.startsWith(beginning) && content.endsWith(end)
+    if (!sought.some(mayBe)) continue
+    const shown = shownText(markedParts(content))
+    if (sought.some(({ text }) => text === shown) && !found.has(shown)) found.set(shown, content)
+  }
+  return found
+}
+
+function withValues(text: string, old: MarkedText): string {
   const found = text.match(marks) ?? []
   if (found.length === 0) return text
-  const values = valuesIn(old, markSecrets)
+  const values = valuesIn(old)
   return text.replace(marks, (mark) => {
     const possible = values.get(mark) ?? []
     const [value = mark, other] = new Set(possible)
@@ -69,22 +80,15 @@ function withValues(text: string, old: string, markSecrets: MarkSecrets): string
   })
 }
 
-/** The values that each mark stands for where a text is shown with marks, in order. */
-function valuesIn(text: string, markSecrets: MarkSecrets): Map<string, string[]> {
-  const shown = markSecrets(text)
+/** The values that each mark stands for, in order; one that a text really has stands for itself. */
+function valuesIn(text: MarkedText): Map<string, string[]> {
   const values = new Map<string, string[]>()
-  const between = shown.split(marks)
-  let at = between[0]?.length ?? 0
-  for (const [number, mark] of (shown.match(marks) ?? []).entries()) {
-    const next = between[number + 1] ?? ''
-    const isLast = number === between.length - 2
-    let end = isLast ? text.length - next.length : text.indexOf(next, at + 1)
-    // What follows a value may also be a part of it.
-    while (end !== -1 && end < text.length && !isLast && markSecrets(text.slice(at, end)) !== mark)
-      end = text.indexOf(next, end + 1)
-    if (end === -1) break
-    values.set(mark, [...(values.get(mark) ?? []), text.slice(at, end)])
-    at = end + next.length
-  }
+  for (const part of text)
+    for (const { mark, value } of typeof part === 'string' ? marksWrittenIn(part) : [part])
+      values.set(mark, [...(values.get(mark) ?? []), value])
   return values
+}
+
+function marksWrittenIn(text: string) {
+  return (text.match(marks) ?? []).map((mark) => ({ mark, value: mark }))
 }

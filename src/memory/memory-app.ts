@@ -2,12 +2,13 @@ import type { FileSearch, ForgetResult, MemoryApp, RememberResult } from '../api
 import type { Clock } from '../domain/clock.ts'
 import { joinLabels, type Label } from '../domain/label.ts'
 import type { Memory } from '../domain/memory.ts'
+import type { MarkedText } from '../domain/text/marked-text.ts'
 import { mayContain } from '../domain/text/statement.ts'
 import { findMemory, listArchived, listMemories } from '../store/knowledge/memories.ts'
 import type { Reading, Store } from '../store/store.ts'
 import { memoryLine } from './describe.ts'
 import { forget } from './forget.ts'
-import { contentShownAs, withMarkedValues } from './marked-values.ts'
+import { storedContent, withMarkedValues } from './marked-values.ts'
 import { viewNarratives } from './narratives.ts'
 import { recall } from './recall.ts'
 import { getActiveMemory, remember, rewrite, type StoredMemory, trustMemory } from './remember.ts'
@@ -22,7 +23,7 @@ const own: Label = { integrity: 'trusted', sources: [] }
 
 /** Memory commands of the user. */
 export function memoryApp(context: MemoryAppContext, maxMemories: number): MemoryApp {
-  const { store, clock, semanticIndex, files, markSecrets = (value) => value } = context
+  const { store, clock, semanticIndex, files, markSecrets = (value) => value, markedParts = (text) => [text] } = context
   return {
     narratives: async (query) => markSecrets(await store.read((rows) => viewNarratives(rows, query))),
     memories: ({ limit, all = false }) =>
@@ -47,7 +48,7 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
     remember: async (draft) =>
       markSecrets(
         await store.write('submit', async (tx) => {
-          const content = (await contentShownAs(tx, draft.content.trim(), markSecrets)) ?? draft.content
+          const content = await storedContent(tx, draft.content, markedParts)
           const full = { ...draft, content, source: 'user' as const, label: own }
           return describeKept(tx, await remember(tx, full, clock.now(), maxMemories), clock.now())
         }),
@@ -58,7 +59,7 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
         const old = await getActiveMemory(tx, id)
         // Editing an untrusted memory does not make it trusted.
         const label = joinLabels([old.label, own])
-        const full = withMarkedValues(change, old, markSecrets)
+        const full = withMarkedValues(change, old, markedParts)
         return describeKept(tx, await rewrite(tx, id, full, { source: 'user', label }, now, maxMemories), now)
       })
       return markSecrets(kept)
@@ -76,7 +77,7 @@ export function memoryApp(context: MemoryAppContext, maxMemories: number): Memor
     },
     exportMemories: (options) => exportMemories(store, clock.now(), { ...options, markSecrets }),
     importMemories: (text, options) =>
-      importMemories(store, text, { ...options, now: clock.now(), maxMemories, markSecrets }),
+      importMemories(store, text, { ...options, now: clock.now(), maxMemories, markedParts }),
   }
 }
 
@@ -88,6 +89,8 @@ interface MemoryAppContext {
   files?: FileSearch | undefined
   /** Marks secrets in what is shown and exported. */
   markSecrets?<T>(value: T): T
+  /** A text as `markSecrets` marks it, with the values that its marks stand for. */
+  markedParts?(text: string): MarkedText
 }
 
 /** Max notes that are compared with what is forgotten. */

@@ -22,7 +22,6 @@ export async function correctionsOf(rows: Reading, narrative: Narrative): Promis
   for (const id of narrative.memoryIds) {
     const memory = await findMemory(rows, id)
     const now = memory && (await currentMemory(rows, memory))
-    if (now?.forgottenAt != null) return undefined
     if (now) corrected.push({ was: id, now })
   }
   return corrected

@@ -2,6 +2,7 @@ import type { MemoryImport } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import { type Memory, maxUntrustedScore } from '../domain/memory.ts'
+import type { MarkedText } from '../domain/text/marked-text.ts'
 import { looksAlike } from '../domain/text/statement.ts'
 import {
   archiveMemories,
@@ -13,7 +14,7 @@ import {
 import { existingContents, type ImportedMemory, insertImported } from '../store/knowledge/memory-import.ts'
 import { metaValue } from '../store/rows/meta.ts'
 import type { Store } from '../store/store.ts'
-import { contentShownAs } from './marked-values.ts'
+import { contentsShownAs } from './marked-values.ts'
 import { type FileMemory, fileHead, memorySection, readMemoryFile } from './memory-file.ts'
 import { recall } from './recall.ts'
 
@@ -51,7 +52,8 @@ interface ImportOptions {
   trust: boolean
   now: Millis
   maxMemories: number
-  markSecrets<T>(value: T): T
+  /** A text as secrets are marked in it, with the values that the marks stand for. */
+  markedParts(text: string): MarkedText
 }
 
 /**
@@ -61,7 +63,7 @@ interface ImportOptions {
 export async function importMemories(
   store: Store,
   text: string,
-  { name, trust, now, maxMemories, markSecrets }: ImportOptions,
+  { name, trust, now, maxMemories, markedParts }: ImportOptions,
 ): Promise<MemoryImport> {
   const file = readMemoryFile(text, name)
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
@@ -79,13 +81,11 @@ export async function importMemories(
       await lockMemories(tx)
       const contents = page.map(({ content }) => content)
       const known = await existingContents(tx, contents, report.imported[0])
+      const shown = await contentsShownAs(tx, contents, markedParts)
       const repeated = new Set(seen)
       const written: (number | undefined)[] = []
       for (const draft of page) {
-        const isKnown =
-          known.has(draft.content) ||
-          repeated.has(sameIn(draft)) ||
-          (await contentShownAs(tx, draft.content, markSecrets)) !== undefined
+        const isKnown = known.has(draft.content) || shown.has(draft.content) || repeated.has(sameIn(draft))
         written.push(isKnown ? undefined : await insertImported(tx, draft))
         repeated.add(sameIn(draft))
       }

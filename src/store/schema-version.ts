@@ -25,6 +25,7 @@ import { foundFiles } from './migrations/0042-found-files.ts'
 import { lineHashes } from './migrations/0043-line-hashes.ts'
 import { saidAgain } from './migrations/0044-said-again.ts'
 import { fileIdentities } from './migrations/0045-file-identities.ts'
+import { splitCapitals } from './migrations/0046-split-capitals.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -93,6 +94,7 @@ export const migrations: readonly Migration[] = [
   lineHashes,
   saidAgain,
   fileIdentities,
+  splitCapitals,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

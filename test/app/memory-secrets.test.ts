@@ -157,6 +157,23 @@ test('who changes a memory that is shown with marks keeps the values, and is ask
   ])
 })
 
+test('each mark of a memory stands for its own value, also where a value begins as the rest of another ends', async () => {
+  await open()
+  const secrets = join(heddle.home, 'secrets')
+  await heddle.remember({ content: 'crimson otters juggle 9331' })
+  await heddle.remember({ content: 'The mark [secret:vault] hides crimson otters juggle' })
+  await storeSecret(secrets, 'vault', 'crimson otters juggle')
+  await storeSecret(secrets, 'pin', '9331')
+  await heddle.changeMemory(2, { content: 'The mark [secret:vault] stands for [secret:vault]' })
+  await storeSecret(secrets, 'word', 'secret')
+  await heddle.changeMemory(1, { content: 'The pin is [secret:pin]' })
+  for (const name of ['vault', 'pin', 'word']) await removeSecret(secrets, name)
+  expect((await heddle.memories({ limit: 9 })).map(({ content }) => content)).toEqual([
+    'The pin is 9331',
+    'The mark [secret:vault] stands for crimson otters juggle',
+  ])
+})
+
 test('a memory of the greatest length is kept, whatever marks it has', async () => {
   await open()
   const content = `[redacted] ${'長'.repeat(19_000)} [secret:vault]`
@@ -183,7 +200,15 @@ test.each([
   ['in another line', 'crimson otters juggle', 'The words: crimson otters\njuggle'],
   ['in decomposed letters', 'Zürich über alles', 'The words: Zu\u0308rich u\u0308ber alles'],
   ['in an address', 'p@ss/word:1234', 'db is postgres://app:p%40ss%2Fword%3A1234@db/x'],
+  ['in an address with small digits', 'p@ss/word:1234', 'db is postgres://app:p%40ss%2fword%3a1234@db/x'],
+  ['in an address in part', 'p@ss/word:1234', 'db is postgres://app:p%40ss/word:1234@db/x'],
+  ['in a query', 'crimson otters juggle', 'It is https://x.example/?q=crimson+otters%20juggle'],
   ['in JSON', 'say "hi" twice', 'It is {"word":"say \\"hi\\" twice"}'],
+  ['in ASCII JSON', 'Zürich/über/alles', 'It is {"word":"Z\\u00fcrich\\/\\u00FCber\\/alles"}'],
+  ['in HTML', `tom&jerry<'12'>`, 'It is <p>tom&amp;jerry&lt;&#39;12&#x27;&gt;</p>'],
+  ['in Markdown', 'hunter2_correct_horse', 'It is hunter2\\_correct\\_horse'],
+  ['in quoted lines', 'crimson otters juggle', '> It is crimson\n> > otters\n>juggle'],
+  ['at the beginning of a sentence', 'crimson otters juggle', 'Crimson otters juggle, it is'],
 ])('a value %s is marked as well', async (_, secret, content) => {
   await open()
   await storeSecret(join(heddle.home, 'secrets'), 'vault', secret)

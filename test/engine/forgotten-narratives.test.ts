@@ -4,7 +4,7 @@ import { fork } from '../../src/engine/turns/fork.ts'
 import { resolveSession } from '../../src/engine/turns/route.ts'
 import { listApprovals } from '../../src/engine/views/questions.ts'
 import { forget } from '../../src/memory/forget.ts'
-import { remember } from '../../src/memory/remember.ts'
+import { remember, rewrite } from '../../src/memory/remember.ts'
 import { archiveMemory } from '../../src/store/knowledge/memories.ts'
 import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
 import { databases } from '../setup/places.ts'
@@ -230,6 +230,24 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
       expect(await toldIn('c')).not.toContain('993311')
     },
   )
+
+  test('one that may tell what replaced a memory is named and told to nobody, also if that was replaced again', async () => {
+    await open()
+    const change = (id: number, content: string) =>
+      office.engine.store.write('submit', (tx) =>
+        rewrite(tx, id, { content }, { source: 'user', label: trusted }, 2, 1000),
+      )
+    await keep('The vault code is 993311')
+    await make('a', note('The code is 993311 [id:1].', { topic: 'vault' }))
+    await change(1, 'The vault code is 884422')
+    office.engine.memory.recall = false
+    await make('b', { name: 'narrative_search', input: {} }, note('It is 884422.', { topic: 'other' }))
+    office.engine.memory.recall = true
+    await change(2, 'The vault code is 775533')
+    expect(await toldIn('c')).toContain('884422')
+    expect(await forgetting(2)).toMatchObject({ narratives: [1, 2], kept: [1] })
+    expect(await toldIn('d')).not.toContain('884422')
+  })
 
   test('ones that may repeat it hide no other one from narrative_search', async () => {
     await open()

@@ -15,6 +15,8 @@ test.each([
   ['The parser is built with C++ on each machine', 'The parser is built with C# on each machine'],
   ['Never deploy on Fridays after noon, they said', 'They said: deploy on Fridays after noon, they said'],
   ['The rack in the back room of the office has four disks', 'The rack in the back room of the office has five disks'],
+  ['The desk of the guard is in the hall on floor sixth', 'The desk of the guard is in the hall on floor seventh'],
+  ['Der Schalter der Wache ist in der Halle im vierten', 'Der Schalter der Wache ist in der Halle im fünften'],
   ['The limit of the upload per file and user is 25 MB', 'The limit of the upload per file and user is 25 GB'],
   [
     'The release of the parser is planned for the first week of March',

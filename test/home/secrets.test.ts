@@ -16,7 +16,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { listSecrets, removeSecret, secretMarker, secretReader, storeSecret } from '../../src/home/secrets.ts'
+import { secretMarker } from '../../src/home/mark-secrets.ts'
+import { listSecrets, removeSecret, secretReader, storeSecret } from '../../src/home/secrets.ts'
 
 let root: string
 let folder: string
@@ -111,6 +112,26 @@ test('a secret that cannot be read, or is a directory, does not keep others from
   const folder = mkdtempSync(join(tmpdir(), 'heddle-secrets-'))
   await storeSecret(folder, 'vault', 'correct horse battery')
   mkdirSync(join(folder, 'folder'))
-  expect(secretMarker(folder)('it is correct horse battery')).toBe('it is [secret:vault]')
+  expect(secretMarker(folder, []).markSecrets('it is correct horse battery')).toBe('it is [secret:vault]')
   rmSync(folder, { recursive: true })
+})
+
+test('the name of a secret in a mark is left as it is, whatever values others have', async () => {
+  await storeSecret(folder, 'vault', 'correct horse battery')
+  await storeSecret(folder, 'word', 'vault')
+  const { markSecrets, markedParts } = secretMarker(folder, ['secret', 'in the config'])
+  expect(markSecrets('correct horse battery')).toBe('[secret:vault]')
+  expect(markedParts('vault: correct horse battery, in the config')).toEqual([
+    { mark: '[secret:word]', value: 'vault' },
+    ': ',
+    { mark: '[secret:vault]', value: 'correct horse battery' },
+    ', ',
+    { mark: '[redacted]', value: 'in the config' },
+  ])
+})
+
+test.each(['長', '각', '&', 'a b ', '🔑'])('a value of the greatest length is marked: %j', async (part) => {
+  const value = part.repeat(8192 / part.length).trim()
+  await storeSecret(folder, 'vault', value)
+  expect(secretMarker(folder, []).markSecrets(`it is "${value}"`)).toBe('it is "[secret:vault]"')
 })

@@ -11,6 +11,7 @@ import {
   listMemories,
 } from '../../src/store/knowledge/memories.ts'
 import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
+import { countStatements } from '../setup/statement-counter.ts'
 import { testOn } from '../setup/test-on.ts'
 
 const day = 86_400_000
@@ -205,6 +206,15 @@ describe.each(databases)('memories on %s', (database) => {
     expect(gone).toMatchObject({ older: [second.id, first.id], kept: [] })
     for (const { id } of [first, second, last])
       expect(await runtime.store.read((rows) => findMemory(rows, id))).toMatchObject({ content: '', forgottenAt: 5 })
+  })
+
+  test('summaries are read once, however many memories are forgotten together', async () => {
+    let last = await keep('The port is 7000')
+    for (let port = 7001; port < 7006; port++) last = await keep(`The port is ${port}`, { replaces: last.id })
+    const { statements } = await countStatements(() =>
+      runtime.store.write('submit', (tx) => forget(tx, last.id, 5, { older: true })),
+    )
+    expect(statements.filter((sql) => /^select "id", "topic", "summary" from/i.test(sql))).toHaveLength(1)
   })
 
   test('nothing, and too much, is refused with what to do', async () => {

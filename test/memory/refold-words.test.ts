@@ -10,14 +10,14 @@ import { testOn } from '../setup/test-on.ts'
 import { newNotebook } from './notebook.ts'
 
 const label = { integrity: 'trusted' as const, sources: [] }
-const step = migrations.find(({ name }) => name === 'folded words')?.id ?? 0
+const steps = migrations.filter(({ name }) => name === 'folded words' || name === 'split capitals')
 
 describe.each(databases)('words that an earlier version folded differently, on %s', (database) => {
   const test = testOn(database)
-  test('are replaced after the upgrade, but for memories that no search finds', async () => {
+  test.each(steps)('are replaced after the upgrade to $name, but for memories that no search finds', async (step) => {
     const { place, remove } = newPlace(database)
     onTestFinished(remove)
-    const before = await openStore(place, context, { migrations: migrations.filter(({ id }) => id < step) })
+    const before = await openStore(place, context, { migrations: migrations.filter(({ id }) => id < step.id) })
     await before.write('submit', async (tx) => {
       for (let at = 0; at < 250; at++) await insertMemory(tx, { content: `note ${at}`, source: 'user', label }, 1)
       for (const content of ['Frau Müller ist krank', 'Müller hat frei', 'Müller kommt'])

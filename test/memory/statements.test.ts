@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
-import { isSameStatement, looksAlike } from '../../src/domain/text/statement.ts'
+import { isSameStatement, looksAlike, mayTell } from '../../src/domain/text/statement.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { remember, type StoredMemory } from '../../src/memory/remember.ts'
 import { findMemory, listMemories } from '../../src/store/knowledge/memories.ts'
@@ -26,6 +26,14 @@ test.each(all)('$group: "$newer" beside "$older" is $kinship', ({ older, newer, 
     [newer, older],
   ] as const)
     expect(isSameStatement(a, b) ? 'same' : looksAlike(a, b) ? 'alike' : 'apart').toBe(kinship)
+})
+
+test.each([
+  ['Ada is treated for migraine, e.g. by Dr. Weiss in Bonn.', true],
+  ['Ada is treated for migraine. In Bonn it is Dr. Weiss who does that.', true],
+  ['Ada is in Bonn. Bela has migraine. He is treated by Dr. Weiss.', false],
+])('a text may tell a statement in two sentences, which no abbreviation ends: %s', (text, tells) => {
+  expect(mayTell('Ada is treated for migraine by Dr. Weiss in Bonn')(text)).toBe(tells)
 })
 
 describe.each(databases)('statements on %s', (database) => {

@@ -180,7 +180,7 @@ describe.each(databases)('memories as files on %s', (database) => {
     return file
   }
   const bring = (runtime: TestRuntime, file: string, trust = false, maxMemories = 1000) =>
-    importMemories(runtime.store, file, { name: 'm.md', trust, now, maxMemories, markSecrets: (value) => value })
+    importMemories(runtime.store, file, { name: 'm.md', trust, now, maxMemories, markedParts: (text) => [text] })
 
   test('what a file brings too much goes to the archive, the least of it first, and is told', async () => {
     for (const name of ['alpha', 'beta', 'gamma']) await keep(from, `${name} lives in the north`)

@@ -1,3 +1,4 @@
+import { smallNumbers } from './number-words.ts'
 import { stopWords } from './stop-words.ts'
 import { spellingsIn, type Term, termsIn, uniqueTerms } from './words.ts'
 
@@ -98,14 +99,6 @@ function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
   const [first] = term.forms
   if (!terms.has(first)) terms.set(first, term)
 }
-
-const smallNumbers = new Set(
-  spellingsIn(
-    'first second third fourth fifth sixth seventh eighth ninth tenth two three four five six seven eight nine ten eleven twelve ' +
-      'erste erster ersten zweite zweiter zweiten dritte dritter dritten vierte vierter vierten fünfte fünften sechste sechsten ' +
-      'zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq dos tres cuatro cinco',
-  ),
-)
 
 /** Letters that are no word, and not left of one by an apostrophe: plan B, key K. */
 const namingLetter = /^[bfghkpqrvwxz]$/

@@ -50,7 +50,8 @@ export function mayTell(statement: string): (text: string) => boolean {
   }
 }
 
-const endOfSentences = /(?<=[.!?;])\s+|(?<=[。！？])|\n+/u
+/** A dot after a short word is that of an abbreviation: Dr., e.g., Mrs. */
+const endOfSentences = /(?<=[!?;]|(?<!(?<!\p{L})\p{L}{1,3})\.)\s+|(?<=[。！？])|\n+/u
 
 function containing(statement: string): (text: string) => boolean {
   const about = withoutFillers(termsIn(statement))

@@ -1,15 +1,17 @@
+import { smallNumbers } from './number-words.ts'
 import { spellingsIn } from './words.ts'
 
 /**
  * Words of European languages that say nothing about the topic of a message, folded like all words. Of languages other than
  * English and German only grammar, and none of it that is a noun in one of those two: "car", "font" and "son" are topics.
  */
-export const stopWords: ReadonlySet<string> = new Set(
-  spellingsIn(
+export const stopWords: ReadonlySet<string> = new Set([
+  ...smallNumbers,
+  ...spellingsIn(
     'the a an is are was were be been am to of in on at by for with and or but if so it its we our us you your they ' +
       'them their this that these those there here now do does did doe done has ha have had will would should could can cannot ' +
       'must may might not no yes ok as from than then when where which what who whom why how whose i me my mine he she ' +
-      'his her him any some all each every both other others another one two three first second last next again still ' +
+      'his her him any some all each every both other others another one last next again still ' +
       'also too only just even yet already ever never always often more most less least very much many few lot bit ' +
       'please thank hello hi let get got give gave go goes going went come came make made take took put say said tell ' +
       'told show shown see seen look want need like know think use used using work way thing something anything ' +
@@ -17,7 +19,7 @@ export const stopWords: ReadonlySet<string> = new Set(
       'before between into out over under up down off through while until since because without within per same such ' +
       'own don isn doesn didn won re ve ll s t d m really add change fix write find help try start stop keep today ' +
       'yesterday tomorrow day week month year time ' +
-      'four five six seven eight nine ten eleven twelve hundred thousand number dear regard sincerely ' +
+      'hundred thousand number dear regard sincerely ' +
       'explain describe sentence paragraph ' +
       'der die das und oder ist sind war nicht kein ein eine einen mit von zu im am auf fur wie was wer wo wann warum ' +
       'ich du er sie es wir ihr mich dich uns bitte noch mal auch nur schon aber wenn dann den dem des ' +
@@ -28,7 +30,7 @@ export const stopWords: ReadonlySet<string> = new Set(
       'da doch nochmal eigentlich denn also dass weil ob als so ja nein man mir dir ihm ihnen ihn euch sich mein meine ' +
       'meinen dein deine seine ihre unser unsere unseren dieser diese dieses jeder jede jedes alle alles etwas nichts ' +
       'brauche brauchen sag sagt schreib schreibe schreiben danke hallo ' +
-      'zwei drei vier funf fuenf sechs sieben acht neun zehn elf zwolf zwoelf hundert tausend ' +
+      'hundert tausend ' +
       'liebe lieber liebes grusse gruesse gruss herzliche herzlichen erklar erklaer erklare erklaere ' +
       // French
       'le la les l un une des du de d au aux ce cet cette ces mon ma mes ta tes sa ses notre nos votre vos leur leurs quel ' +
@@ -40,13 +42,13 @@ export const stopWords: ReadonlySet<string> = new Set(
       'voilà pourquoi combien être est suis sommes êtes sont était étaient été sera seront serait soit avoir avons avez ' +
       'ont avait avaient aurait faire fais fait faites peut peux pouvez peuvent pouvons pourrait dois doit devez ' +
       'doivent devrait veux veut voulez voudrais vais va vas allez vont aller viens vient venir faut sais sait dit ' +
-      'dire mettre donne écris écrire explique expliquer montre trouve ajoute deux trois quatre cinq huit ' +
+      'dire mettre donne écris écrire explique expliquer montre trouve ajoute huit ' +
       'neuf première dernier dernière fois jour semaine mois année ' +
       // Spanish and Portuguese
       'el las una uno unos unas del al con por sobre hasta desde pero qué quien cual cuando donde como porque sí es ' +
       'fue ser está están estoy estar han hemos tiene tengo tienen puede puedo puedes hacer hace lo le mi sus ' +
       'nuestro nuestra este esta esto estos estas ese esa eso más muy menos también ya otro otra cada hoy ayer mañana ' +
-      'gracias hola favor tres cuatro cinco siete ocho nueve um uma do da das em na nas com mas quem qual onde não sim ' +
+      'gracias hola favor siete ocho nueve um uma do da das em na nas com mas quem qual onde não sim ' +
       'são foi estão tem tenho ter pode posso fazer faz lhe meu minha seu sua isso mais muito já hoje ontem amanhã ' +
       'obrigado obrigada olá dois três quatro ' +
       // Italian
@@ -71,4 +73,4 @@ export const stopWords: ReadonlySet<string> = new Set(
       'і й та що як це цей ця ці він вона вони ми ви є був була були буде бути не від до для про через або якщо коли де ' +
       'куди чому хто який яка які скільки мене мені тебе вас нас його її їх можна треба будь ласка дякую привіт',
   ),
-)
+])

@@ -165,11 +165,12 @@ function foldKana(text: string): string {
   return text.replace(/[ァ-ヶ]/g, (kana) => String.fromCodePoint((kana.codePointAt(0) ?? 0) - 0x60))
 }
 
-const innerCapital = /(?<=\p{Ll})(?=\p{Lu})/gu
+/** Before the capital that a word begins with: `read|File`, `PDF|Export`, but not `PDFs` or `MHz`. */
+const innerCapital = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/gu
 
 /** A word with inner capitals is its parts and the whole: `readFile` meets "read file" and "readfile". */
 function inCapitals(token: string): Term[] {
-  const parts = /[^\0-\x7f]|[a-z][A-Z]/.test(token) ? token.split(innerCapital) : [token]
+  const parts = /[^\0-\x7f]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}/.test(token) ? token.split(innerCapital) : [token]
   const split = parts.length === 1 ? [] : parts.filter((part) => part.length > 1)
   return [...split, token].map((part): Term => ({ forms: spellingsOf(part.toLowerCase()), isHiragana: false }))
 }

@@ -5,7 +5,7 @@ import { joinLabels } from '../../domain/label.ts'
 import { type Memory, savedDay, trustTool } from '../../domain/memory.ts'
 import { escapeInvisible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
-import { contentShownAs, withMarkedValues } from '../../memory/marked-values.ts'
+import { storedContent, withMarkedValues } from '../../memory/marked-values.ts'
 import { recall } from '../../memory/recall.ts'
 import {
   getActiveMemory,
@@ -143,10 +143,10 @@ function memoryUpdate(
     action: 'memory.write',
     guarded: true,
     async write(transaction, { id, ...change }, call) {
-      const { markSecrets } = runtime
+      const { markedParts } = runtime
       const tx = transaction as Tx
       const by = { source: 'agent' as const, label: memoryLabel(call), runId: call.runId }
-      const full = markSecrets ? withMarkedValues(change, await getActiveMemory(tx, id), markSecrets) : change
+      const full = markedParts ? withMarkedValues(change, await getActiveMemory(tx, id), markedParts) : change
       const kept = await rewrite(tx, id, full, by, runtime.clock.now(), maxMemories)
       const superseded = kept.superseded.map((older) => older.id)
       return {
@@ -219,14 +219,14 @@ function memoryRow(memory: Memory) {
 
 /** A statement of a model, which was shown secrets as marks: they stand for the values again. */
 async function withValues<T extends { content: string; replaces?: number }>(
-  { markSecrets }: Runtime,
+  { markedParts }: Runtime,
   tx: Tx,
   statement: T,
 ): Promise<T> {
-  if (!markSecrets) return statement
+  if (!markedParts) return statement
   const { content, replaces } = statement
-  if (replaces !== undefined) return withMarkedValues(statement, await getActiveMemory(tx, replaces), markSecrets)
-  return { ...statement, content: (await contentShownAs(tx, content.trim(), markSecrets)) ?? content }
+  if (replaces !== undefined) return withMarkedValues(statement, await getActiveMemory(tx, replaces), markedParts)
+  return { ...statement, content: await storedContent(tx, content, markedParts) }
 }
 
 function markedIn({ markSecrets }: Runtime, kept: StoredMemory): StoredMemory {

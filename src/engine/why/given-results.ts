@@ -1,5 +1,6 @@
 import { pointersIn } from '../../domain/pointer.ts'
 import type { Run } from '../../domain/run.ts'
+import { numberWords } from '../../domain/text/number-words.ts'
 import { timeWords } from '../../domain/text/time-words.ts'
 import { spellingsIn } from '../../domain/text/words.ts'
 import { findResult, type Result } from '../../store/rows/results.ts'
@@ -79,14 +80,11 @@ function countWords(words: readonly string[]): number {
 
 const unspaced = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Thai}/u
 
-/** Words without which a line would say the opposite, or another fact: negations, numbers, days and months. */
+/** Words without which a line would say the opposite, or another fact, as without a number, a day or a month. */
 const decisive = new Set(
   (
     'not no never none nor neither cannot without nobody nothing nowhere nicht nichts kein keine keinen keiner keinem keines nie ' +
     'niemals niemand ohne weder pas jamais sans rien aucun aucune personne nunca ni sin nada nadie non nessuno niente geen niet ' +
-    'one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand million ' +
-    'zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig hundert tausend million millionen ' +
-    'first second third fourth fifth erste ersten zweite zweiten dritte dritten deux trois quatre cinq dos tres cuatro cinco ' +
     'yesterday today tomorrow gestern heute morgen may'
   ).split(' '),
 )
@@ -122,8 +120,8 @@ function isDecisive(words: readonly string[], at: number): boolean {
   const isNumber = /\d/.test(each) && !/^result:\d+$/.test(each)
   // Its unit is a part of a number.
   const isUnit = /\d/.test(before) && /^\p{L}{1,3}$/u.test(each)
-  const isTime = () => spellingsIn(each).some((form) => timeWords.has(form))
-  return isNumber || isUnit || /n['’]t$/.test(each) || decisive.has(each) || isTime()
+  const isFact = () => spellingsIn(each).some((form) => numberWords.has(form) || timeWords.has(form))
+  return isNumber || isUnit || /n['’]t$/.test(each) || decisive.has(each) || isFact()
 }
 
 /** Signs that change what the next word says: comparisons, a negation, a currency, the sign of a number. */

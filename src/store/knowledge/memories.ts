@@ -10,6 +10,7 @@ import { dropVectors } from './memory-vectors.ts'
 
 const firstScore = 1
 const hiddenPage = 500
+const contentPage = 500
 
 /** Takes the memory lock: only one process at a time compares a new memory with the existing ones. */
 export async function lockMemories(tx: Tx): Promise<void> {
@@ -116,6 +117,20 @@ export async function* hiddenMemories(rows: Reading): AsyncIterable<Memory> {
       const hidden = table === 'memories' ? all.where('superseded_by', 'is not', null) : all
       const page = await rows.all(hidden.where('id', '>', after).orderBy('id').limit(hiddenPage))
       yield* page.map(memoryFrom)
+      const last = page.at(-1)
+      if (!last) break
+      after = last.id
+    }
+}
+
+/** Contents of all memories, replaced and archived ones included, page by page. */
+export async function* allContents(rows: Reading): AsyncIterable<string> {
+  for (const table of ['memories', 'memories_archive'] as const)
+    for (let after = 0; ; ) {
+      // Both have the same columns.
+      const all = rows.build.selectFrom(table as 'memories').select(['id', 'content'])
+      const page = await rows.all(all.where('id', '>', after).orderBy('id').limit(contentPage))
+      for (const { content } of page) yield content
       const last = page.at(-1)
       if (!last) break
       after = last.id

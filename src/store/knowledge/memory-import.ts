@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { MemoryDraft } from '../../domain/memory.ts'
-import type { Reading, Tx } from '../store.ts'
+import type { Tx } from '../store.ts'
 import { archiveMemory, insertMemory } from './memories.ts'
 
 /** A memory of an export file, with its score and dates. */
@@ -50,21 +49,4 @@ export async function existingContents(
     for (const { content } of await tx.all(query.where('id', '<', before))) found.add(content)
   }
   return found
-}
-
-/** Texts of memories, archived ones included, that have these parts in their order and anything between them. */
-export async function contentsLike(rows: Reading, parts: readonly string[]): Promise<string[]> {
-  const like = parts.map(escapeLike).join('%')
-  const found: string[] = []
-  for (const table of ['memories', 'memories_archive'] as const) {
-    // Both have the same columns.
-    const query = rows.build.selectFrom(table as 'memories').select('content')
-    const matching = await rows.all(query.where(sql<boolean>`content LIKE ${like} ESCAPE '\\'`))
-    found.push(...matching.map(({ content }) => content))
-  }
-  return found
-}
-
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&')
 }

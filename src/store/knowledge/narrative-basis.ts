@@ -21,12 +21,16 @@ export async function narrativeBasis(rows: Reading, id: number): Promise<Narrati
   return found.map((row) => ({ id: Number(row.id), memoryIds: JSON.parse(row.memory_ids), runId: row.run_id }))
 }
 
-/** Whether one of these memories was forgotten, or one that these runs kept or were reminded of. */
+/**
+ * Whether one of these memories was forgotten or one that replaced it, which whoever is told of it learns, or one that these
+ * runs kept or were reminded of.
+ */
 export async function isAnyForgotten(
   rows: Reading,
-  memoryIds: readonly number[],
+  citedIds: readonly number[],
   runIds: readonly string[],
 ): Promise<boolean> {
+  const memoryIds = await withSuccessors(rows, citedIds)
   for (const table of ['memories', 'memories_archive'] as const) {
     // Both have the same columns.
     const forgotten = rows.build
@@ -44,15 +48,31 @@ export async function isAnyForgotten(
   return false
 }
 
+/** Memories and all that replaced them, directly or not. */
+async function withSuccessors(rows: Reading, ids: readonly number[]): Promise<number[]> {
+  if (ids.length === 0) return []
+  return (await rows.all(successors({ ids: JSON.stringify(ids.map(String)) }))).map(({ id }) => Number(id))
+}
+
 /** Narratives that are based on a memory, directly or by way of others, oldest first. */
 export async function narrativesBasedOn(rows: Reading, memoryId: number): Promise<number[]> {
+  return withDependents(rows, [...(await citingMemory(rows, memoryId)), ...(await rows.all(ofItsRuns({ memoryId })))])
+}
+
+/** Those that cite a memory, directly or by way of others: they are told with what replaced it. */
+export async function narrativesCiting(rows: Reading, memoryId: number): Promise<number[]> {
+  return withDependents(rows, await citingMemory(rows, memoryId))
+}
+
+async function citingMemory(rows: Reading, memoryId: number): Promise<{ id: number }[]> {
   const likely = await rows.all(citing({ memoryId, like: `%${memoryId}%` }))
-  const direct = [
-    ...likely.filter(({ memory_ids }) => JSON.parse(memory_ids).includes(memoryId)),
-    ...(await rows.all(ofItsRuns({ memoryId }))),
-  ]
+  return likely.filter(({ memory_ids }) => JSON.parse(memory_ids).includes(memoryId))
+}
+
+/** Narratives and all that continue them. */
+async function withDependents(rows: Reading, narratives: readonly { id: number }[]): Promise<number[]> {
   const all = new Set<number>()
-  for (const { id } of direct)
+  for (const { id } of narratives)
     if (!all.has(Number(id))) for (const row of await rows.all(dependents({ id: Number(id) }))) all.add(Number(row.id))
   return [...all].sort((a, b) => a - b)
 }
@@ -66,7 +86,7 @@ export async function* allNarratives(
     const page = await rows.all(query.where('id', '>', after).orderBy('id').limit(pageSize))
     yield* page
     const last = page.at(-1)
-    if (!last) return
+    if (!last || page.length < pageSize) return
     after = last.id
   }
 }
@@ -104,6 +124,21 @@ const basis = statement((db, arg: { id: number }) =>
           CROSS JOIN (SELECT 0 AS kind UNION ALL SELECT 1) AS step
         )
         SELECT narratives.id, memory_ids, run_id FROM narratives JOIN basis ON basis.id = narratives.id`,
+  ),
+)
+
+const successors = statement((db, arg: { ids: string }, { textsIn }) =>
+  raw<{ id: number }>(
+    db,
+    sql`WITH RECURSIVE later (id) AS (
+          SELECT CAST(value AS BIGINT) FROM ${textsIn(arg.ids)}
+          UNION
+          SELECT coalesce(
+            (SELECT superseded_by FROM memories WHERE memories.id = later.id),
+            (SELECT superseded_by FROM memories_archive WHERE memories_archive.id = later.id)
+          ) FROM later WHERE later.id IS NOT NULL
+        )
+        SELECT id FROM later WHERE id IS NOT NULL`,
   ),
 )
 

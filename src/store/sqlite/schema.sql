@@ -1,4 +1,4 @@
--- Schema 45
+-- Schema 46
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,

@@ -24,6 +24,9 @@ describe('folding words', () => {
     ['iphone', 'iPhone'],
     ['read file', 'readFile'],
     ['readfile', 'readFile'],
+    ['http server', 'HTTPServer'],
+    ['pdf export', 'the PDFExport'],
+    ['httpserver', 'HTTPServer'],
   ])('%s meets %s', (question, text) => {
     expect(meets(question, text)).toBe(true)
   })
@@ -44,6 +47,16 @@ describe('folding words', () => {
   test('a word with inner capitals is whole and split, and its single letters are none', () => {
     expect(spellingsIn('iPhone readFile')).toEqual(['phone', 'iphone', 'read', 'file', 'readfile'])
     expect(spellingsIn('my iphone')).toContain('iphone')
+    expect(spellingsIn('PDFExport, two PDFs at 5 MHz')).toEqual([
+      'pdf',
+      'export',
+      'pdfexport',
+      'two',
+      'pdfs',
+      'at',
+      '5',
+      'mhz',
+    ])
   })
 
   test('every part of a long text is indexed, also where each character makes a word', () => {
