@@ -22,12 +22,12 @@ const maxDepth = 3
 export function shellSteps(command: string, depth = 0): ShellProgram[][] {
   const variables = new Map<string, string[]>()
   const steps: ShellProgram[][] = []
-  for (const step of splitSteps(tokensOf(withoutHereDocuments(command)))) {
+  for (const step of splitSteps(readTokens(withoutHereDocuments(command)))) {
     const programs = step.flatMap((tokens) => programsOf(tokens, variables))
     steps.push(programs)
     if (depth < maxDepth)
       for (const { name, words } of programs)
-        for (const inner of commandsFor(name, words)) steps.push(...shellSteps(inner, depth + 1))
+        for (const inner of commandsGivenTo(name, words)) steps.push(...shellSteps(inner, depth + 1))
   }
   return steps.filter((programs) => programs.length > 0)
 }
@@ -36,7 +36,7 @@ function withoutHereDocuments(command: string): string {
   return command.replace(/<<-?\s*(["']?)(\w+)\1([^\n]*)\n(?:[\s\S]*?\n)?[ \t]*\2[ \t]*(?=\n|$)/g, '$3')
 }
 
-interface Token {
+interface ShellToken {
   text: string
   isOperator: boolean
 }
@@ -50,7 +50,7 @@ const token = new RegExp(
   'g',
 )
 
-function tokensOf(command: string): Token[] {
+function readTokens(command: string): ShellToken[] {
   return [...command.matchAll(token)].flatMap(({ groups }) => {
     const { operator, word } = groups ?? {}
     if (operator !== undefined) return { text: operator, isOperator: true }
@@ -59,8 +59,8 @@ function tokensOf(command: string): Token[] {
 }
 
 /** Tokens by step and program. */
-function splitSteps(tokens: readonly Token[]): Token[][][] {
-  const steps: Token[][][] = [[[]]]
+function splitSteps(tokens: readonly ShellToken[]): ShellToken[][][] {
+  const steps: ShellToken[][][] = [[[]]]
   for (const each of tokens) {
     if (each.isOperator && /^(?:&&|\|\||;;?|&|\n|\(|\))$/.test(each.text)) steps.push([[]])
     else if (each.isOperator && /^\|&?$/.test(each.text)) steps.at(-1)?.push([])
@@ -72,17 +72,17 @@ function splitSteps(tokens: readonly Token[]): Token[][][] {
 const keyword = /^(?:do|then|else|elif|if|while|until|time|!|\{|\}|sudo|env|nohup|exec|command|builtin|nice)$/
 
 /** The programs of one part of a pipe: one, or those that it runs. */
-function programsOf(tokens: readonly Token[], variables: Map<string, string[]>): ShellProgram[] {
+function programsOf(tokens: readonly ShellToken[], variables: Map<string, string[]>): ShellProgram[] {
   const words: string[][] = []
   const outputs: string[][] = []
   for (let at = 0; at < tokens.length; at++) {
     const { text = '', isOperator } = tokens[at] ?? {}
     if (!isOperator) {
-      words.push(...wordsOf(text, variables))
+      words.push(...readWords(text, variables))
       continue
     }
     if (/&\d+$/.test(text)) continue
-    const [file = []] = wordsOf(tokens[++at]?.text ?? '', variables)
+    const [file = []] = readWords(tokens[++at]?.text ?? '', variables)
     if (text.includes('>')) outputs.push(file)
     else if (text !== '<<<') words.push(file)
   }
@@ -141,24 +141,24 @@ function withoutOptions(words: readonly string[][]): string[][] {
 }
 
 /** Commands that a shell is given as a text. */
-function commandsFor(name: string, words: readonly string[][]): string[] {
+function commandsGivenTo(name: string, words: readonly string[][]): string[] {
   if (!/^(?:ba|da|z|k)?sh$/.test(name)) return []
   const at = words.findIndex(([word = '']) => /^-\w*c$/.test(word))
   return at < 0 ? [] : (words[at + 1] ?? [])
 }
 
-const part = new RegExp(String.raw`${piece}|\$\w+|[\s\S]`, 'g')
+const partOfWord = new RegExp(String.raw`${piece}|\$\w+|[\s\S]`, 'g')
 
 /** The words that a token stands for, each with its possible values: `f{,.bak}` stands for two. */
-function wordsOf(text: string, variables: ReadonlyMap<string, string[]>): string[][] {
+function readWords(text: string, variables: ReadonlyMap<string, string[]>): string[][] {
   const [, before, choice, after] = /^([^'"{}$]*)\{([^{}'"]*,[^{}'"]*)\}([^'"{}]*)$/.exec(text) ?? []
-  if (choice !== undefined) return choice.split(',').flatMap((each) => wordsOf(`${before}${each}${after}`, variables))
-  return [valuesOf(text, variables)]
+  if (choice !== undefined) return choice.split(',').flatMap((each) => readWords(`${before}${each}${after}`, variables))
+  return [readValues(text, variables)]
 }
 
-function valuesOf(text: string, variables: ReadonlyMap<string, string[]>): string[] {
+function readValues(text: string, variables: ReadonlyMap<string, string[]>): string[] {
   let values = ['']
-  for (const [each] of text.matchAll(part)) {
+  for (const [each] of text.matchAll(partOfWord)) {
     const next = valuesOfPart(each, variables)
     values = values.flatMap((value) => next.map((added) => value + added)).slice(0, maxValues)
   }
@@ -168,7 +168,7 @@ function valuesOf(text: string, variables: ReadonlyMap<string, string[]>): strin
 function valuesOfPart(text: string, variables: ReadonlyMap<string, string[]>): string[] {
   if (text === '\\\n') return ['']
   if (text.length > 1 && text.startsWith("'")) return [text.slice(1, -1)]
-  if (text.length > 1 && text.startsWith('"')) return valuesOf(text.slice(1, -1).replaceAll("'", "\\'"), variables)
+  if (text.length > 1 && text.startsWith('"')) return readValues(text.slice(1, -1).replaceAll("'", "\\'"), variables)
   if (text.length > 1 && text.startsWith('\\')) return [text.slice(1)]
   if (/^(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`)$/.test(text)) return ['.']
   if (text.length > 1 && /^[$`]/.test(text)) {

@@ -7,7 +7,7 @@ import type { MovedFile, Tracer } from '../traced-line.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
 import { minSimilarShare } from './line-index.ts'
 import { isStillThere } from './restored-content.ts'
-import { minLines, minSimilarLetters, significantLines } from './telling-lines.ts'
+import { minSimilarLetters, minSimilarLines, significantLines } from './telling-lines.ts'
 
 /** Contents that were not read are usually larger: a text of this length may be a copy of one. */
 const minUnreadLength = 2 ** 19
@@ -85,7 +85,7 @@ async function similarVersionsOf(
     }
     const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
     const shared = [...oldLines].filter((line) => lines.has(line))
-    const isShort = shared.length < minLines || shared.join('').length < minSimilarLetters
+    const isShort = shared.length < minSimilarLines || shared.join('').length < minSimilarLetters
     const sizes = [oldLines.size, lines.size]
     const size = shared.length >= minContained ? Math.min(...sizes) : Math.max(...sizes)
     const isWeak = isShort || shared.length < minSimilarShare * size

@@ -2,12 +2,12 @@ import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
 import { linesIn } from '../../files/match-lines.ts'
 
 /** Fewer lines, or letters, in common may be chance. */
-export const minLines = 2
+export const minSimilarLines = 2
 export const minSimilarLetters = 40
 
 /** Whether a text is so short that another file may have the same by chance. */
 export function isShortText(text: string): boolean {
-  return significantLines(text).size < minLines || text.length < minSimilarLetters
+  return significantLines(text).size < minSimilarLines || text.length < minSimilarLetters
 }
 
 /** Lines of more than three characters. */
