@@ -46,7 +46,7 @@ export class LostFiles {
       }
   }
 
-  /** Files that a new content may be made of. A file whose whole content is in another file now was moved there. */
+  /** Files that a new content may be made of. One whose whole content is in another file now was moved there, or backed up. */
   sourcesOf(path: string, lines: ReadonlySet<string>): LostSource[] {
     /** For each lost file, how many of its lost lines the new content has. */
     const holders = new Map<LostFile, number>()
@@ -59,11 +59,12 @@ export class LostFiles {
       const shared = holders.get(file) ?? 0
       const isHeldElsewhere = file.currentHolders.some((holder) => holder !== path && holder !== file.path)
       const isWhole = file.currentHolders.includes(path)
-      if (file.path === path || isHeldElsewhere || shared === 0) return []
+      const isMainSource = isMadeOf(lines, file.lines)
+      if (file.path === path || (isHeldElsewhere && !isMainSource) || shared === 0) return []
       // A file that still exists must have lost a good part of these lines to this one, or its whole content, however short.
       if (file.isPresent && !isWhole && (shared < minShare * file.lines.size || !hasLongLine(file.lines, lines)))
         return []
-      return { ...file, isMainSource: isMadeOf(lines, file.lines) }
+      return { ...file, isMainSource }
     })
   }
 
