@@ -1,3 +1,4 @@
+import { HeddleError } from '../../domain/errors.ts'
 import type { OpenDirectory, PathHandle } from '../../domain/tools/path-handle.ts'
 import { type Glob, matchesGlob, readGlob } from './glob.ts'
 
@@ -19,13 +20,17 @@ export const packages = 'node_modules'
 /** Combined rules of the ignore files of a directory and its parents. */
 export interface IgnoreRules {
   hides(name: string, isDirectory: boolean): boolean
+  /** These rules, for what is in a subdirectory. */
+  inside(name: string): IgnoreRules
+  /** These rules and those in the ignore files of the directory that they are for. */
+  with(directory: OpenDirectory): Promise<IgnoreRules>
   /** Rules for a subdirectory: these and those in its own ignore files. */
   below(name: string, directory: OpenDirectory): Promise<IgnoreRules>
 }
 
 /** Rules of a directory's own ignore files, without its parents. */
 export async function ownIgnoreRules(directory: OpenDirectory): Promise<IgnoreRules> {
-  return ignoring([{ rules: await rulesIn(directory), path: [] }])
+  return ignoring([]).with(directory)
 }
 
 /**
@@ -48,28 +53,46 @@ export async function ignoreRulesAt(folder: PathHandle, directory: OpenDirectory
   return read(directory)
 }
 
-/** Whether a file below the folder is ignored, or a directory that it is in. */
+/** Whether a file below the folder is ignored, or a directory that it is in. One that is gone is judged by those that are there. */
 export async function isIgnored(folder: PathHandle, names: readonly string[]): Promise<boolean> {
-  let handle = folder
-  let read = ownIgnoreRules
-  for (const [at, name] of names.entries()) {
-    const readOuter = read
-    const { isHidden, inner, readInner } = await handle.openDirectory(async (outer) => {
-      const rules = await readOuter(outer)
-      const isHidden = name === packages || rules.hides(name, at < names.length - 1)
-      return { isHidden, inner: outer.at(name), readInner: (below: OpenDirectory) => rules.below(name, below) }
-    })
-    if (isHidden) return true
-    handle = inner
-    read = readInner
+  const [name = '', ...rest] = names
+  const found = await folder.openDirectory((directory) => read(directory, ignoring([]), name))
+  return isIgnoredBelow(found, name, rest)
+}
+
+interface ReadDirectory {
+  rules: IgnoreRules
+  /** Absent if there is none. */
+  inner?: PathHandle
+}
+
+async function read(directory: OpenDirectory, above: IgnoreRules, name: string): Promise<ReadDirectory> {
+  return { rules: await above.with(directory), inner: directory.at(name) }
+}
+
+async function isIgnoredBelow(
+  { rules, inner }: ReadDirectory,
+  name: string,
+  rest: readonly string[],
+): Promise<boolean> {
+  if (name === packages || rules.hides(name, rest.length > 0)) return true
+  const [next, ...others] = rest
+  if (next === undefined) return false
+  const above = rules.inside(name)
+  try {
+    const found = inner && (await inner.openDirectory((directory) => read(directory, above, next)))
+    return isIgnoredBelow(found ?? { rules: above }, next, others)
+  } catch (error) {
+    if (error instanceof HeddleError && error.code === 'missing') return isIgnoredBelow({ rules: above }, next, others)
+    throw error
   }
-  return false
 }
 
 /** `all`: rules, outermost first, each with the path from their directory to the current one. */
 function ignoring(all: readonly { rules: IgnoreRule[]; path: string[] }[]): IgnoreRules {
   const levels = all.filter(({ rules }) => rules.length > 0)
   const innermostFirst = levels.toReversed()
+  const inside = (name: string) => ignoring(levels.map(({ rules, path }) => ({ rules, path: [...path, name] })))
   return {
     hides(name, isDirectory) {
       if (name === '.git') return true
@@ -81,11 +104,9 @@ function ignoring(all: readonly { rules: IgnoreRule[]; path: string[] }[]): Igno
       }
       return false
     },
-    below: async (name, directory) =>
-      ignoring([
-        ...levels.map(({ rules, path }) => ({ rules, path: [...path, name] })),
-        { rules: await rulesIn(directory), path: [] },
-      ]),
+    inside,
+    with: async (directory) => ignoring([...levels, { rules: await rulesIn(directory), path: [] }]),
+    below: (name, directory) => inside(name).with(directory),
   }
 }
 
