@@ -53,6 +53,32 @@ describe.each(databases)('what commands copy, and what they only write again, on
     await check('g:5', { by: 'run', runId: second })
   })
 
+  // Copies that are changed at once.
+  test.each([
+    "cp f g && sed -i 's/line 5 /line five /' g",
+    "mkdir lib; cp f lib/f; echo more >> lib/f; sed 's/line 5 /line five /' lib/f > g; rm -r lib",
+    "sed 's/line 5 /line five /' f > g",
+    "for n in g; do cat f > $n; sed -i 's/line 5 /line five /' $n; done",
+  ])('%s keeps the authors of the other lines', async (command) => {
+    const first = await say(write('f', linesOf('f')))
+    const second = await exec(command)
+    await check('g:3', ofOrUnknown(first))
+    await check('g:3', notOf(second))
+    await check('g:5', ofOrUnknown(second))
+  })
+  test('a changed copy of the user’s template keeps the user’s lines', async () => {
+    put('template.ts', linesOf('the template'))
+    await later()
+    const agent = await exec("cp template.ts new.ts && sed -i 's/line 5 /line five /' new.ts")
+    await check('new.ts:3', { by: 'before' })
+    await check('new.ts:5', { by: 'run', runId: agent })
+  })
+  test('a file like another one is of the command that has its lines in its text', async () => {
+    await say(write('one/.env', linesOf('the file')))
+    const second = await exec(`mkdir two; cat > two/.env <<'EOF'\n${linesOf('the file')}one more of it\nEOF`)
+    await check('two/.env:5', { by: 'run', runId: second })
+  })
+
   // The same content again, by a command of its own.
   const same = 'for n in $(seq 12); do echo "line $n that the file is made of"; done'
   test.each([

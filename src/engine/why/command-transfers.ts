@@ -2,7 +2,7 @@ import { join, relative } from 'node:path'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { lineBefore } from '../files/line-map.ts'
-import { equalAfterCommand, traceCopiedContent } from './copied-contents.ts'
+import { equalAfterCommand, isInCommand, traceCopiedContent } from './copied-contents.ts'
 import { mergedOrigins } from './merged-origins.ts'
 import { equalAfterReorder } from './open-lines.ts'
 import { anyEqualLine, newLine } from './possible-origins.ts'
@@ -72,11 +72,17 @@ export class CommandTransfers {
     const traced = await this.#traceInOtherFile(left, path, origin.hash, asked)
     const found = new Map(asked.map((line, at) => [line, traced[at] as TracedLine]))
     const isProved = await this.#isTransferProved(path, version)
+    const command = (await this.#tracer.calls.commandOf(version)) ?? ''
+    const texts = isProved ? [] : await this.#lines.textsOf(node)
     const doubt = { since: node.at, why: isProved ? equalAfterReorder : equalAfterCommand }
     const written: TracedLine = { author, transfers: [] }
     const anyLine: TracedLine = { author: unknownAuthor(doubt.since, doubt.why), transfers: [] }
     const originOf = (line: number) => found.get(line) ?? (line === anyEqualLine ? anyLine : written)
-    return from.map((all) => mergeTracedLines([...all.map(originOf), ...(isProved ? [] : [written])], doubt))
+    return from.map((all, at) => {
+      if (isProved) return mergeTracedLines(all.map(originOf), doubt)
+      const isOwn = isInCommand(command, texts[lines[at] ?? 0])
+      return mergeTracedLines([...(isOwn ? [] : all.map(originOf)), written], doubt)
+    })
   }
 
   /** Traces lines in the files of which a command made this content, or may have. */

@@ -2,6 +2,8 @@ import { join, relative } from 'node:path'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
+import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
+import { linesIn } from '../files/match-lines.ts'
 import { findHolders, traceHolders } from './by-hand/content-holders.ts'
 import { isShortText } from './by-hand/telling-lines.ts'
 import {
@@ -31,15 +33,28 @@ export async function traceCopiedContent(
   const isSource = (each: FileVersion) =>
     transfersFile(command, { folder, source: relative(folder, join(each.folder, each.path)), target })
   const sources = holders.filter(isSource)
-  const content = sources.length > 0 ? undefined : await tracer.contents.get(version.after ?? '', version)
-  if (content && isShortText(decodeText(content) ?? '')) return undefined
+  const texts = await textsOfContent(tracer, version)
+  if (sources.length === 0 && texts.length > 0 && isShortText(texts.join('\n'))) return undefined
   const { all, isCut } = await traceHolders(tracer, copied, sources.length > 0 ? sources : holders, lines, version)
   const doubt = { since: null, why: equalAfterCommand }
   const others: TracedLine[] = [
     ...(sources.length > 0 ? [] : [{ author, transfers: [] }]),
     ...(isCut ? [{ author: unknownAuthor(doubt.since, doubt.why), transfers: [] }] : []),
   ]
-  return lines.map((_, at) => mergeTracedLines([...others, ...all.flatMap((each) => each[at] ?? [])], doubt))
+  return lines.map((line, at) => {
+    const isOwn = sources.length === 0 && isInCommand(command, texts[line])
+    return mergeTracedLines([...others, ...(isOwn ? [] : all.flatMap((each) => each[at] ?? []))], doubt)
+  })
+}
+
+async function textsOfContent(tracer: Tracer, version: FileVersion): Promise<string[]> {
+  const bytes = await tracer.contents.get(version.after ?? '', version)
+  return linesIn((bytes && decodeText(bytes)) ?? '')
+}
+
+/** Whether a command has a line in its own text, as in a here-document: then it need not be a copy. */
+export function isInCommand(command: string, line = ''): boolean {
+  return isSignificantLine(line) && command.includes(line.trim())
 }
 
 export const equalAfterCommand = 'a command wrote or copied it, and another file had the same content'

@@ -1,6 +1,7 @@
 import type { CommandVersion, FolderBefore, ReadContent } from '../../domain/tools/touched.ts'
 import { LostFiles, nearestName } from './lost-files.ts'
 import { distinctLines, isSignificantLine } from './shared-lines.ts'
+import { SimilarFiles } from './similar-files.ts'
 
 /** A shorter content may be equal by chance. */
 const minBytes = 40
@@ -9,7 +10,8 @@ const minLines = 2
 /**
  * Adds to each new content the file that it was moved or copied from, if there is only one candidate: a removed file with the same
  * content; else any file with the same content, if the new file did not exist before or the other one lost its content, as when two
- * files are swapped; else the lost file that it is made of. The path is empty if there are several candidates.
+ * files are swapped; else the lost file that it is made of; else, for a new file, one that has most of its lines. The path is empty if
+ * there are several candidates.
  */
 export function withOrigins(versions: readonly CommandVersion[], folder: FolderBefore): CommandVersion[] {
   const removed = versions.filter(({ before, after }) => before?.bytes && after === null)
@@ -17,6 +19,8 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
   const byHash = Map.groupBy(folder.contents, ([, { sha256 }]) => sha256)
   const changed = new Set(versions.map(({ path }) => path))
   const lost = new LostFiles(versions)
+  const added = versions.flatMap(({ before, after }) => (before === null ? [after] : []))
+  const similar = new SimilarFiles(folder.contents, added)
   const originOf = ({ path, before, after }: CommandVersion): string | undefined => {
     if (!after?.bytes || after.bytes.length === 0) return undefined
     // Of any length: one command removed it there and left it here.
@@ -34,7 +38,8 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
     if (same.length > 1) return ''
     if (only !== undefined && before === null && isDistinctiveContent(after))
       return copied.length === 1 && isAllRead ? only : ''
-    return only === undefined ? lost.originOf({ path, before, after }) : undefined
+    if (only !== undefined) return undefined
+    return lost.originOf({ path, before, after }) ?? (before === null ? similar.originOf(path, after) : undefined)
   }
   return versions.map((version) => {
     const path = originOf(version)
