@@ -33,6 +33,9 @@ test.each([
   ['tr -d x < a.py > b.py', 'a.py', 'b.py'],
   ['ls *.py | xargs -I {} echo; sudo install -m 644 a.py b.py', 'a.py', 'b.py'],
   ['dd if=a.py of=b.py', 'a.py', 'b.py'],
+  ['mv a.py c.py && mv c.py b.py', 'a.py', 'b.py'],
+  ['mkdir tmp; mv a.py tmp; mv tmp/a.py lib/b.py', 'a.py', 'lib/b.py'],
+  ['find . -name a.py -exec mv {} b.py \\;', 'a.py', 'b.py'],
   [`python -c "import shutil; shutil.copytree('src','lib')"`, 'src/a.py', 'lib/a.py'],
 ])('"%s" copies or moves %s to %s', (command, source, target) => {
   expect(transfersFile(command, { folder, source, target })).toBe(true)

@@ -11,6 +11,8 @@ interface Transfer {
 
 /** Longer commands are not read. */
 const maxLength = 50_000
+/** Max names that one file is followed through. */
+const maxCopies = 16
 
 // The last word, or that behind `-t`, says where the files go.
 const copiers = new Set(['cp', 'mv', 'rsync', 'ln', 'ditto', 'scp', 'install', 'git mv'])
@@ -31,36 +33,68 @@ export function transfersFile(command: string, { folder, source, target }: Trans
   const steps = shellSteps(command)
   // Elsewhere a name may be that of a file below.
   const isBelow = steps.flat().some(({ name, words }) => /^(?:cd|pushd|find)$/.test(name) || hasOption(words, '-C'))
-  const names = (words: readonly string[], path: string) => namesFile(words, folder, path, isBelow)
-  const isSource = (words: readonly string[]) =>
-    withFolders(source).some((path) => names(words.filter(isKnownStart), path))
-  const leadsTo = (words: readonly string[]) => names(words, target) || (isSameName && leadsToFolder(words))
-  const leadsToFolder = (words: readonly string[]) =>
-    words.some((word) => /^\.{1,2}(?:\/\.\.)*\/?$/.test(word)) ||
-    withFolders(target)
-      .slice(0, -1)
-      .some((path) => names(words, path))
-  const isSameName = source.split('/').at(-1) === target.split('/').at(-1)
+  const names: NameTest = (words, path) => namesFile(words, folder, path, isBelow)
+  const copies = [source]
+  for (const step of steps) {
+    if (copies.some((from) => isTransfer(step, from, target, names))) return true
+    if (copies.length < maxCopies) copies.push(...copiesMade(step, copies, names))
+  }
+  return false
+}
+
+/** Whether one of the values of a word is a path. */
+type NameTest = (words: readonly string[], path: string) => boolean
+
+function isSource(words: readonly string[], source: string, names: NameTest): boolean {
+  return withFolders(source).some((path) => names(words.filter(isKnownStart), path))
+}
+
+function isTransfer(step: readonly ShellProgram[], source: string, target: string, names: NameTest): boolean {
+  const isFrom = (words: readonly string[]) => isSource(words, source, names)
+  const isSameName = baseName(source) === baseName(target)
+  const folders = withFolders(target).slice(0, -1)
+  const isTo = (words: readonly string[]) =>
+    names(words, target) || (isSameName && (words.some(isFolderHere) || folders.some((path) => names(words, path))))
   const isBetween = (words: readonly string[][]) =>
-    words.some((to) => leadsTo(to) && words.some((from) => from !== to && isSource(from)))
-  return steps.some((programs) => {
-    const read = programs.flatMap(({ words }) => words)
-    return programs.some(({ name, words, outputs }) => {
-      if (copiers.has(name)) {
-        const to = destination(words)
-        return leadsTo(to) && words.some((from) => from !== to && isSource(from))
-      }
-      if (packers.has(name) && isBetween([...read, ...outputs].map(withoutKeys))) return true
-      const isCode = words.flat().some((text) => isCodeBetween(text, isBetween))
-      const files = read.filter(([word = '']) => !/\s/.test(word))
-      return (
-        isCode ||
-        (filters.has(name) &&
-          outputs.some((to) => names(to, target)) &&
-          files.some((from) => isSource(withoutKeys(from))))
-      )
-    })
+    words.some((to) => isTo(to) && words.some((from) => from !== to && isFrom(from)))
+  const read = step.flatMap(({ words }) => words)
+  const files = read.filter(([word = '']) => !/\s/.test(word))
+  return step.some(({ name, words, outputs }) => {
+    if (copiers.has(name)) return isTo(destination(words)) && sourcesIn(words).some(isFrom)
+    if (packers.has(name) && isBetween([...read, ...outputs].map(withoutKeys))) return true
+    if (words.flat().some((text) => isCodeBetween(text, isBetween))) return true
+    return (
+      filters.has(name) && outputs.some((to) => names(to, target)) && files.some((from) => isFrom(withoutKeys(from)))
+    )
   })
+}
+
+/** Names that the copiers of a step give to files with one of these names. */
+function copiesMade(step: readonly ShellProgram[], copies: readonly string[], names: NameTest): string[] {
+  return step
+    .filter(({ name }) => copiers.has(name))
+    .flatMap(({ words }) => {
+      const to = destination(words).filter((word) => !word.includes(unknownPart))
+      const from = copies.filter((copy) => sourcesIn(words).some((each) => isSource(each, copy, names)))
+      return to.flatMap((word) => {
+        const path = namesIn(word).join('/')
+        return path === '' ? from.map(baseName) : from.flatMap((copy) => [path, `${path}/${baseName(copy)}`])
+      })
+    })
+}
+
+function sourcesIn(words: readonly string[][]): string[][] {
+  const to = destination(words)
+  return words.filter((each) => each !== to)
+}
+
+/** `.`, or a folder above it. */
+function isFolderHere(word: string): boolean {
+  return /^\.{1,2}(?:\/\.\.)*\/?$/.test(word)
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
 }
 
 const restorers = new Set(
