@@ -21,7 +21,7 @@ import {
   traceInVersion,
   traceSources,
 } from './content-holders.ts'
-import { wereSwapped } from './restored-content.ts'
+import { wereSwapped } from './file-since.ts'
 import { similarVersions, versionsWithShortContent } from './similar-versions.ts'
 import { isShortText } from './telling-lines.ts'
 
