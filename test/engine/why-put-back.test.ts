@@ -3,7 +3,7 @@ import { describe } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { everydayHands, linesOf } from './everyday-hands.ts'
-import { noRun, ofOrUnknown } from './expected-authors.ts'
+import { noRun, notOf, ofOrUnknown } from './expected-authors.ts'
 import { untilFilesAreLater as later } from './file-clock.ts'
 import { edit, write } from './hands.ts'
 
@@ -26,6 +26,16 @@ describe.each(databases)('lines that people put back, on %s', (database) => {
     await later()
     put('etc/config', `timeout = 30 seconds\n${linesOf('another')}`)
     await check('etc/config:1', ofOrUnknown(first))
+  })
+  test('of a whole content, at once after they had put another file there', async () => {
+    const other = await say(write('other', linesOf('other')))
+    const first = await say(write('list', linesOf('list')))
+    sh('mv other list')
+    await exec('echo more >> list')
+    put('list', linesOf('list'))
+    await check('list:5', ofOrUnknown(first))
+    await check('list:5', noRun)
+    await check('list:5', notOf(other))
   })
   test('that are short, beside another change', async () => {
     const first = await say(write('list', `a\nx=1\n大阪\n${linesOf('list')}`))

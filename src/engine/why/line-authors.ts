@@ -160,17 +160,25 @@ export class LineTracer implements Tracer {
     if (newSpans.length === 0) return
     const author = map ? await authorOf() : await this.#authorOfMissing(file, node)
     open.resolveSpans(author, newSpans)
-    if (via.kind !== 'version' || !via.version.command || via.version.command.origin || !hash) return
-    // What a command puts in place of a file may be a copy of another one.
     const lines = linesOfSpans(newSpans)
-    const left = { version: via.version, author }
-    const copied = await traceCopiedContent(
-      this,
-      file,
-      left,
-      lines.map(({ line }) => line),
-    )
+    const copied = await this.#copiedBy(file, node, author, lines)
     for (const [at, { slot }] of (copied ? lines : []).entries()) open.resolveLine(slot, copied?.[at] as TracedLine)
+  }
+
+  /** What a command put in place of a file may be a copy of another one. Undefined if it is not. */
+  async #copiedBy(
+    file: TracedFile,
+    { via, hash }: VersionNode,
+    author: LineAuthor,
+    lines: readonly { line: number }[],
+  ): Promise<TracedLine[] | undefined> {
+    if (via.kind !== 'version' || !via.version.command || via.version.command.origin || !hash) return undefined
+    if (file.transferCount >= maxTransfers) {
+      const unknown = unknownAuthor(null, `it was moved or copied more than ${maxTransfers} times`)
+      return lines.map(() => ({ author: unknown, transfers: [] }))
+    }
+    const numbers = lines.map(({ line }) => line)
+    return traceCopiedContent(this, file, { version: via.version, author }, numbers)
   }
 
   /** Author of lines that cannot be followed further because a content is missing. */

@@ -8,7 +8,9 @@ import type { MovedFile, Tracer } from '../traced-line.ts'
 /** Whether a file that had this content got the one that was here, at the time when this one came here. */
 export async function wereSwapped(tracer: Tracer, file: MovedFile, holders: readonly FileVersion[]): Promise<boolean> {
   for (const version of holders) {
-    const versions = await tracer.versions.of(join(version.folder, version.path))
+    const path = join(version.folder, version.path)
+    if (path === file.path) continue
+    const versions = await tracer.versions.of(path)
     // Of a session in another folder it has another name, and is not among them.
     const own = versions.find((each) => compareVersions(each, version) === 0)
     if (own && (await wasSwapped(own, versions, file, tracer.disk))) return true

@@ -5,8 +5,8 @@ import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
 import { linesIn } from '../../files/match-lines.ts'
 import type { MovedFile, Tracer } from '../traced-line.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
-import { minSimilarShare } from './line-index.ts'
 import { isStillThere } from './file-since.ts'
+import { minSimilarShare } from './line-index.ts'
 import { minSimilarLetters, minSimilarLines, significantLines } from './telling-lines.ts'
 
 /** Contents that were not read are usually larger: a text of this length may be a copy of one. */
