@@ -12,7 +12,6 @@ import { exportTurns, importTurns } from '../engine/turns/transfer.ts'
 import { pathWindow, treeWindow } from '../engine/turns/windows.ts'
 import { show } from '../engine/views/show.ts'
 import { viewDiff } from '../engine/views/thread-diff.ts'
-import { why } from '../engine/why/why.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './guard/caller.ts'
 import { withoutPrivate, withoutPrivateCalls, withoutPrivateLinks } from './guard/private-views.ts'
@@ -96,6 +95,8 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       return isOwner(caller.principal) ? markKnowledge(shown, markSecrets) : withoutPrivate(shown)
     },
     async why(folder, reference, options) {
+      // Other commands need not load what traces lines of files.
+      const { why } = await import('../engine/why/why.ts')
       const view = await why({ store, protect, budget, markSecrets }, folder, reference, options)
       return isOwner(caller.principal) ? view : withoutPrivateLinks(view)
     },
