@@ -47,12 +47,8 @@ describe.each(databases)('jobs on %s', (database) => {
       addJob(
         tx,
         {
-          name: 'tidy',
-          schedule: { kind: 'every', every: 10 * minute },
-          folder,
-          content: 'tidy up',
-          payload: 'agentTurn',
-          ...draft,
+          ...{ name: 'tidy', schedule: { kind: 'every', every: 10 * minute } },
+          ...{ folder, content: 'tidy up', payload: 'agentTurn', ...draft },
         },
         { principal: 'owner', label: trusted },
         now(),
@@ -68,6 +64,8 @@ describe.each(databases)('jobs on %s', (database) => {
       const all = await listFires(rows, { jobId, limit: 100 })
       return all.filter(({ status }) => status !== null).length >= count && all.reverse()
     })
+  const running = (count: number) =>
+    under.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === count)
   const at = (list: Fire[], origin: number) => list.map((fire) => [fire.outcome, (fire.scheduledAt - origin) / minute])
 
   test('fire at their time, in a session of their own that begins anew each time', async () => {
@@ -231,8 +229,8 @@ describe.each(databases)('jobs on %s', (database) => {
     for (let fire = 1; fire <= 2; fire++) {
       await clock.advance(10 * minute)
       await due()
-      // A worker that is claiming while its lease ends gives the run back with its next sweep, for which no time passes here.
-      await under.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === 1)
+      // What is claimed at the end of a lease is given back by a sweep, for which no time passes here.
+      await running(1)
     }
     open.open()
     await over(id)
@@ -250,7 +248,7 @@ describe.each(databases)('jobs on %s', (database) => {
     await under.work()
     await clock.advance(10 * minute)
     await due()
-    await under.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === 3)
+    await running(3)
     await clock.advance(10 * minute)
     await due()
     expect((await fires(id)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
