@@ -111,6 +111,33 @@ describe.each(databases)('reminders on %s', (database) => {
     ])
   })
 
+  test('of facts of one shape about several things the one that is asked for stands first; what corrects it stands before it', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'Server db1 has 32 GB of memory',
+      'Server db2 has 64 GB of memory',
+      'Die Schwester von Ada wohnt in Graz',
+      'Die Schwester von Bela wohnt in Linz',
+      '東京支店は九時開店',
+      '大阪支店は十時開店',
+      'The vault of the shop is open',
+      'The vault of the shop is closed',
+      'The proxy listens on port 7000',
+      'The proxy listens on port 7100',
+      'The press office is led by Carla',
+      'The press office moved and is led by Emil',
+    ])
+      await keep(fact)
+    const first = async (question: string) => (await linesFor(question))[0]
+    expect(await first('how much memory has db1?')).toContain('db1')
+    expect(await first('how much memory has db2?')).toContain('db2')
+    expect(await first('wo wohnt die Schwester von Ada?')).toContain('Graz')
+    expect(await first('東京支店は何時開店？')).toContain('東京')
+    expect(await first('is the vault of the shop open?')).toContain('closed')
+    expect(await first('does the proxy still listen on port 7000?')).toContain('7100')
+    expect(await first('is the press office led by Carla?')).toContain('Emil')
+  })
+
   test('what is said again counts as said now: it stands before what was said in between, in other words as well', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     await keep('The staging port is 8443')
