@@ -44,7 +44,7 @@ export function differingWords(a: string, b: string): [ofA: Term, ofB: Term][] {
   })
 }
 
-/** Whether a longer text may say the same as a statement: it has nearly all of its words. */
+/** Whether a longer text may say the same as a statement: it has nearly all of its words, or one of its values. */
 export function mayContain(text: string, statement: string): boolean {
   return containing(statement)(text)
 }
@@ -65,11 +65,30 @@ const endOfSentences = /(?<=[!?;]|(?<!(?<!\p{L})\p{L}{1,3})\.)\s+|(?<=[。！？
 
 function containing(statement: string): (text: string) => boolean {
   const about = withoutFillers(termsIn(statement))
+  const values = [...valuesIn(statement)]
   return (text) => {
+    const told = values.length > 0 ? valuesIn(text) : new Set()
+    if (values.some((value) => told.has(value))) return true
     const spellings = new Set(termsIn(text).flatMap(({ forms }) => forms))
     const has = about.filter(({ forms }) => forms.some((form) => spellings.has(form)))
     return about.length > 1 && has.length >= containsFrom * about.length
   }
+}
+
+/** Years and dates, and what separates the groups of a number. */
+const date = /(?<![\p{L}\p{N}])(?:19|20)\d\d(?:-\d\d-\d\d)?(?![\p{L}\p{N}])|\d\d?[./]\d\d?[./](?:19|20)\d\d(?!\d)/gu
+const separator = /(?<=\d)[ .,/\u00a0-](?=\d)/g
+
+/**
+ * Values that two texts have only if they tell the same fact: addresses of mail, and numbers or codes of at least four digits, whole
+ * and by their groups. Dates and round numbers are in texts of any topic.
+ */
+function valuesIn(text: string): Set<string> {
+  const plain = text.normalize('NFKC').toLowerCase()
+  const numbers = plain.replace(date, ' ')
+  const codes = `${numbers} ${numbers.replace(separator, '')}`.match(/[0-9a-z]+/g) ?? []
+  const mails = plain.match(/[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,}/gu) ?? []
+  return new Set([...codes.filter((each) => (each.match(/\d/g) ?? []).length >= 4 && !/0{3}$/.test(each)), ...mails])
 }
 
 /** Normal form that all spellings of a statement share. */
