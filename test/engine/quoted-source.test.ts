@@ -86,6 +86,7 @@ test.each([
     '  return items.filter((each) => !each.isOpen);',
     'function f() {\n\treturn items.filter((each) => !each.isOpen)\n}',
   ],
+  ['The keeper of the vault is Ada', 'We asked. The keeper of the vault is Ada. She has the key.'],
   ['## What the staging server still needs', '# What the staging server still needs:'],
 ])('"%s" is all there in "%s"', (line, output) => {
   expect(isFrom(line, output)).toBe(true)

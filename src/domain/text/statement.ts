@@ -93,9 +93,28 @@ function valuesIn(text: string): Set<string> {
 
 /** Normal form that all spellings of a statement share. */
 export function foldStatement(text: string): string {
+  const tokens = spacedWords(text.trim().replace(endOfSentence, ''))
+  return tokens.map((token, at) => (isNamed(tokens, at) ? token : foldCase(token, tokens[at - 1]))).join(' ')
+}
+
+/** A text with one kind of quotes and spaces, and without capitals that say nothing: a part of it is folded as the whole. */
+export function foldProse(text: string): string {
+  return spacedWords(text)
+    .map((token, at, tokens) => foldCase(token, tokens[at - 1]))
+    .join(' ')
+}
+
+function spacedWords(text: string): string[] {
   const plain = text.toWellFormed().normalize('NFC').replace(/[‘’]/g, "'").replace(/[“”„]/g, '"')
-  const tokens = plain.trim().replace(endOfSentence, '').split(/\s+/u)
-  return tokens.map((token, at) => foldCase(token, tokens[at - 1])).join(' ')
+  return plain.trim().split(/\s+/u)
+}
+
+/** Whether a word is told as it is written: in quotes, or as the one word at the end that a thing is or is called. */
+function isNamed(tokens: readonly string[], at: number): boolean {
+  return (
+    /^["'«]/.test(tokens[at] ?? '') ||
+    (at === tokens.length - 1 && /[:=]$|^(?:is|called|named|ist|heißt|lautet)$/i.test(tokens[at - 1] ?? ''))
+  )
 }
 
 /**

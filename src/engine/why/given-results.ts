@@ -1,6 +1,6 @@
 import { pointersIn } from '../../domain/pointer.ts'
 import type { Run } from '../../domain/run.ts'
-import { foldStatement } from '../../domain/text/statement.ts'
+import { foldProse } from '../../domain/text/statement.ts'
 import { findResult, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findTask } from '../../store/rows/tasks.ts'
@@ -99,7 +99,7 @@ function withoutMarks(text: string): string {
     .replace(/(?<![*_\p{L}\p{N}])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,500})(?<=\S)\1(?![*_\p{L}\p{N}])/gu, '$2')
     .replace(/`|\|\s*$/gm, '')
     .replace(/(?<=\d)\s+(?=[%‰°€$£¥])/gu, '')
-  return foldStatement(plain)
+  return foldProse(plain)
 }
 
 /** Results with the runs that made them, if those are still stored. */
