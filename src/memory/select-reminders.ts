@@ -62,11 +62,10 @@ function isAlike({ memory: a }: RecalledMemory, { memory: b }: RecalledMemory): 
 
 /** The newest first; behind them what is about something else. */
 function askedFirst(group: readonly RecalledMemory[]): RecalledMemory[] {
-  const [asked, ...others] = group.toSorted(
-    (a, b) => rounded(b.relevance) - rounded(a.relevance) || b.words.length - a.words.length || byAge(a, b),
-  )
-  if (!asked) return []
-  const apart = new Set(others.filter((each) => isOfOther(each, asked)))
+  const best = rounded(bestRelevance(group))
+  const asked = group.filter((each) => rounded(each.relevance) === best)
+  const others = group.filter((each) => !asked.includes(each))
+  const apart = new Set(others.filter((other) => asked.some((each) => isOfOther(other, each))))
   return [...group.filter((each) => !apart.has(each)).sort(byAge), ...[...apart].sort(byAge)]
 }
 

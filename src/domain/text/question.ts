@@ -244,7 +244,7 @@ const listItem = /^\s*(?:[-*•]|\d{1,2}[.)])\s/
 function requestsIn(own: readonly string[]): string[] {
   const parts = own.flatMap((part) => [
     part,
-    ...lastParagraphOf(part),
+    ...outerParagraphsOf(part),
     ...questionsIn(part),
     ...part.split('\n').filter((line) => listItem.test(line)),
   ])
@@ -253,10 +253,17 @@ function requestsIn(own: readonly string[]): string[] {
     .filter((part) => termsIn(part).some((term) => importanceIn(term) === 1))
 }
 
-/** Unless it is courtesy. */
-function lastParagraphOf(text: string): string[] {
-  const last = text.split(/\n\s*\n/u).at(-1) ?? ''
-  return last === text || isGreeting(last) ? [] : [last]
+/** How a letter begins. */
+const salutation =
+  /^(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten? (?:morgen|tag|abend)|moin|servus|lieber?|sehr geehrte[rs]?|bonjour|hola|ciao|お疲れ|こんにちは|おはよう|いつも)(?!\p{L}{2})/iu
+
+/** The first and the last paragraph, unless they are courtesy. */
+function outerParagraphsOf(text: string): string[] {
+  const [first = '', ...others] = text.split(/\n\s*\n/u)
+  const last = others.at(-1)
+  if (last === undefined) return []
+  const isAddress = salutation.test(first) || /[,，、:!]\s*$/u.test(first) || termsIn(first).length < maxCourtesy
+  return [...(isAddress ? [] : [first]), ...(isGreeting(last) ? [] : [last])]
 }
 
 /** A short paragraph, or the first line of a long one; of a long line its first sentence. */
