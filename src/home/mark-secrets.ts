@@ -26,7 +26,8 @@ export function secretMarker(folder: string, configured: readonly string[]): Sec
     if (at !== read.at) read = { at, marks: at === 0 ? [] : marksOf(folder) }
     return read.marks
   }
-  const mark = (text: string, marks: readonly Mark[]) => redact(marks.reduce(marked, [text]))
+  const mark = (text: string, marks: readonly Mark[]) =>
+    redact(marks.reduce(withCutMarked, marks.reduce(marked, [text])))
   return {
     markSecrets(value) {
       const marks = marksNow()
@@ -48,10 +49,13 @@ interface Mark {
   mark: string
 }
 
-function marked(text: MarkedText, { value, pattern, mark }: Mark): MarkedText {
-  const found = markFound(text, pattern, mark)
-  if (value.length < minInside) return found
-  return withBeginningMarked(withEndMarked(found, value, mark), value, mark)
+function marked(text: MarkedText, { pattern, mark }: Mark): MarkedText {
+  return markFound(text, pattern, mark)
+}
+
+/** Marks a value that a text is cut within: after whole ones, since one value may be the beginning of another. */
+function withCutMarked(text: MarkedText, { value, mark }: Mark): MarkedText {
+  return value.length < minInside ? text : withBeginningMarked(withEndMarked(text, value, mark), value, mark)
 }
 
 /** Marks the beginning of a value that a text is cut within. */

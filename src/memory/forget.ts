@@ -48,9 +48,9 @@ export async function forget(
 
 /** Archived and replaced memories that may say the same. */
 async function hiddenTwins(rows: Reading, content: string): Promise<Memory[]> {
-  const isAlike = alikeTo(content)
+  const [isAlike, isIn] = [alikeTo(content), mayTell(content)]
   const twins: Memory[] = []
-  for await (const each of hiddenMemories(rows)) if (isAlike(each.content)) twins.push(each)
+  for await (const each of hiddenMemories(rows)) if (isAlike(each.content) || isIn(each.content)) twins.push(each)
   return twins
 }
 

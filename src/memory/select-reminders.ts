@@ -1,4 +1,4 @@
-import { looksAlike } from '../domain/text/statement.ts'
+import { differingWords, looksAlike } from '../domain/text/statement.ts'
 import type { RecalledMemory } from './recall.ts'
 
 const maxShown = 5
@@ -13,14 +13,15 @@ const maxNewer = 2
 
 /**
  * The recalled memories that a run is reminded of, best first. Among those on one subject the newest comes first and is not
- * left out for an older one: if they contradict each other, what was said last stands first.
+ * left out for an older one: if they contradict each other, what was said last stands first. What says the same of something else
+ * than what was asked about stands behind.
  */
 export function selectReminders(recalled: readonly RecalledMemory[]): RecalledMemory[] {
   const fitting = dropWeakMatches(recalled)
   const best = groupsOf(fitting, isAlike).flatMap(bestOfAlike).sort(byRank).slice(0, maxShown)
   const newer = newerOnSubject(recalled, best)
   const shown = [...best.slice(0, maxShown - newer.length), ...newer]
-  return groupsOf(shown, (a, b) => isAlike(a, b) || isOnSubject(a, b)).flatMap((group) => group.sort(byAge))
+  return groupsOf(shown, (a, b) => isAlike(a, b) || isOnSubject(a, b)).flatMap(askedFirst)
 }
 
 /** Drops matches that may be chance, or are about something else than the best one. */
@@ -57,6 +58,29 @@ function groupsOf<T>(all: readonly T[], isRelated: (a: T, b: T) => boolean): T[]
 
 function isAlike({ memory: a }: RecalledMemory, { memory: b }: RecalledMemory): boolean {
   return looksAlike(a.content, b.content)
+}
+
+/** The newest first; behind them what is about something else. */
+function askedFirst(group: readonly RecalledMemory[]): RecalledMemory[] {
+  const best = rounded(bestRelevance(group))
+  const asked = group.filter((each) => rounded(each.relevance) === best)
+  const others = group.filter((each) => !asked.includes(each))
+  const apart = new Set(others.filter((other) => asked.some((each) => isOfOther(other, each))))
+  return [...group.filter((each) => !apart.has(each)).sort(byAge), ...[...apart].sort(byAge)]
+}
+
+/**
+ * Whether a statement says of something else what the one that was asked for says: both have one shape and differ in a word of the
+ * question and in another one. A correction differs only in the latter.
+ */
+function isOfOther({ memory, words }: RecalledMemory, asked: RecalledMemory): boolean {
+  const differing = differingWords(asked.memory.content, memory.content)
+  const isAsked = differing.map(([own, other]) => has(asked.words, own) && !has(words, other))
+  return isAsked.includes(true) && isAsked.includes(false)
+}
+
+function has(words: readonly string[], { forms }: { forms: readonly string[] }): boolean {
+  return forms.some((form) => words.includes(form))
 }
 
 /** Whether one has the most significant word by which the other was found. */

@@ -22,7 +22,11 @@ export async function memoriesLike(rows: Reading, content: string): Promise<Memo
   return hits.flatMap(({ id }) => found.get(id) ?? [])
 }
 
-/** Those of them that a reader should compare with the statement: they may say the same or the opposite. */
-export function similarTo(content: string, memories: readonly Memory[]): Memory[] {
-  return memories.filter((each) => looksAlike(each.content, content)).slice(0, maxSimilar)
+/** Those of them that a reader should compare with the statement: they may say the same or the opposite, or tell it among other things. */
+export function similarTo(
+  content: string,
+  memories: readonly Memory[],
+  tells: (other: string) => boolean = () => false,
+): Memory[] {
+  return memories.filter((each) => looksAlike(each.content, content) || tells(each.content)).slice(0, maxSimilar)
 }

@@ -85,6 +85,21 @@ describe.each(databases)('what was forgotten, on %s', (database) => {
     ])
   })
 
+  test('is named where a longer memory says it among other things, or has its value in other words', async () => {
+    home = await talkingHome(database)
+    const { app, ask } = home
+    await app.remember({ content: `The vault code is ${secret}` })
+    const minutes =
+      'Minutes of Tuesday: the bakery gets a door and a lamp, Ada paints the hall, Bela orders flour for May.'
+    await app.remember({ content: `${minutes} The vault code is ${secret}.` })
+    await app.remember({ content: `Der Tresor geht mit ${secret} auf` })
+    await app.remember({ content: minutes })
+    await ask('safe', { summary: `Ada opens the safe with ${secret}.` })
+    const { near, narratives } = await app.forgetMemory(1)
+    expect(near.map(({ id }) => id).sort()).toEqual([2, 3])
+    expect(narratives).toEqual([1])
+  })
+
   test('is named where a note of the home still says it', async () => {
     home = await talkingHome(database)
     const { app, folder } = home

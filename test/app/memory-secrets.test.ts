@@ -236,6 +236,30 @@ test('an export in which a secret is marked adds nothing where it came from', as
   expect((await heddle.importMemories(other, { name: 'memories.md', trust: true })).imported).toHaveLength(1)
 })
 
+test.each([
+  ['9331', '倉庫の暗証番号は9331です'],
+  ['秘密の鍵', '答えは秘密の鍵です'],
+  ['パスワード7', '合言葉はパスワード7とする'],
+  ['9331', '暗証番号：９３３１'],
+  ['hunter2', 'パスワードはｈｕｎｔｅｒ２です'],
+])('the value %s is marked in a text without spaces, of any width: %s', async (secret, content) => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', secret)
+  const { memory } = await heddle.remember({ content })
+  expect(memory.content).toContain('[secret:vault]')
+  await removeSecret(join(heddle.home, 'secrets'), 'vault')
+  await storeSecret(join(heddle.home, 'secrets'), 'other', '93')
+  expect((await heddle.memories({ limit: 1 }))[0]?.content).toBe(content)
+})
+
+test('each value has the name of its own secret, also if another one begins with it', async () => {
+  await open()
+  await storeSecret(join(heddle.home, 'secrets'), 'vault', value)
+  await storeSecret(join(heddle.home, 'secrets'), 'safe', `${value}-two`)
+  const { memory } = await heddle.remember({ content: `The safe has ${value}-two and the vault ${value}` })
+  expect(memory.content).toBe('The safe has [secret:safe] and the vault [secret:vault]')
+})
+
 test('a long value is marked in the middle of a word, too', async () => {
   await open()
   await storeSecret(join(heddle.home, 'secrets'), 'vault', value)

@@ -114,7 +114,7 @@ describe.each(databases)('narratives after something was forgotten, on %s', (dat
       await archiveMemory(tx, 1)
       for (const memoryIds of [[], [1], [11], [2, 1]])
         await insertNarrative(tx, {
-          ...{ summary: 'Still 993311.', memoryIds, folder: office.folder, topic: null, previousId: null },
+          ...{ summary: 'Still so.', memoryIds, folder: office.folder, topic: null, previousId: null },
           ...{ sessionId: null, runId: null, turnId: null, label: trusted, createdAt: 1 },
         })
     })

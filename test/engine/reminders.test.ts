@@ -111,6 +111,37 @@ describe.each(databases)('reminders on %s', (database) => {
     ])
   })
 
+  test('of facts of one shape about several things the one that is asked for stands first; what corrects it stands before it', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'Server db1 has 32 GB of memory',
+      'Server db2 has 64 GB of memory',
+      'Die Schwester von Ada wohnt in Graz',
+      'Die Schwester von Bela wohnt in Linz',
+      '東京支店は九時開店',
+      '大阪支店は十時開店',
+      'The vault of the shop is open',
+      'The vault of the shop is closed',
+      'The proxy listens on port 7000',
+      'The proxy listens on port 7100',
+      'The EU tenant is on shard 3',
+      'The EU tenant was moved to shard 7',
+      'The US tenant is on shard 5',
+      'The press office is led by Carla',
+      'The press office moved and is led by Emil',
+    ])
+      await keep(fact)
+    const first = async (question: string) => (await linesFor(question))[0]
+    expect(await first('how much memory has db1?')).toContain('db1')
+    expect(await first('how much memory has db2?')).toContain('db2')
+    expect(await first('wo wohnt die Schwester von Ada?')).toContain('Graz')
+    expect(await first('東京支店は何時開店？')).toContain('東京')
+    expect(await first('is the vault of the shop open?')).toContain('closed')
+    expect(await first('does the proxy still listen on port 7000?')).toContain('7100')
+    expect(await first('on which shard is the EU tenant?')).toContain('shard 7')
+    expect(await first('is the press office led by Carla?')).toContain('Emil')
+  })
+
   test('what is said again counts as said now: it stands before what was said in between, in other words as well', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     await keep('The staging port is 8443')
@@ -164,9 +195,25 @@ describe.each(databases)('reminders on %s', (database) => {
 
   test('yes, no and the number of an option remind of nothing', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
-    for (const fact of ['Redis has no password', 'Yes means approval', 'My blood type is B', 'Tyres need 2 bar'])
+    for (const fact of [
+      '会社の食堂は十一時に開きます',
+      '鍵はお願いしてください',
+      'Redis has no password',
+      'Yes means approval',
+      'My blood type is B',
+      'Tyres need 2 bar',
+    ])
       await keep(fact)
-    for (const said of ['no', 'yes, go on', 'b', '2', 'take the second one, 2 is enough', 'thanks a lot, see you!'])
+    for (const said of [
+      'no',
+      'yes, go on',
+      'b',
+      '2',
+      'take the second one, 2 is enough',
+      'thanks a lot, see you!',
+      'はい、お願いします',
+      'ありがとうございます',
+    ])
       expect(await linesFor(said), said).toEqual([])
     expect(await linesFor('which type of blood?')).toHaveLength(1)
   })

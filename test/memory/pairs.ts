@@ -64,6 +64,12 @@ export const pairs: Record<string, [older: string, newer: string, kinship: Kinsh
     ['Send the invoices to us', 'Send the invoices to US', 'alike'],
     ['Ask who about masks', 'Ask WHO about masks', 'alike'],
     ['In the editor r replaces a letter', 'In the editor R replaces a letter', 'alike'],
+    ['The username is Admin', 'The username is admin', 'alike'],
+    ['The hook is called onClick', 'The hook is called onclick.', 'alike'],
+    ['Passwort: Sommer', 'Passwort: sommer', 'alike'],
+    ['Der Rechner heißt Falke', 'Der Rechner heißt falke', 'alike'],
+    ['mode = Strict', 'mode = strict', 'alike'],
+    ['Type "Yes" to delete it', 'Type "yes" to delete it', 'alike'],
     ['A hen lives in the shed', 'a hen lives in the shed', 'same'],
   ],
   dates: [

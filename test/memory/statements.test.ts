@@ -36,6 +36,25 @@ test.each([
   expect(mayTell('Ada is treated for migraine by Dr. Weiss in Bonn')(text)).toBe(tells)
 })
 
+test.each([
+  ['The vault code is 993311', 'Der Tresorcode lautet 993311.'],
+  ['The vault code is 993311', '金庫の暗証番号は９９３３１１です。'],
+  ['The vault code is 993311', 'The vault opens with 993 311, or 99-33-11.'],
+  ['My IBAN is DE44500105175407324931', 'The refund goes to DE44 5001 0517 5407 3249 31.'],
+  ['The phone of Ada is +49 171 5550199', 'Call her: 0171 5550199'],
+  ['The customer is acme@a.example', 'Mail went to ACME@a.example.'],
+])('"%s" is told by what has its value, in whatever words: %s', (statement, text) => {
+  expect(mayTell(statement)(`It was a long day. ${text} Nothing else was said.`)).toBe(true)
+})
+
+test.each([
+  ['The audit of 2026-03-04 cost 10,000 euros', 'The office of 2026-03-04 is rented for 10,000 euros.'],
+  ['Sprint 12 ends in week 34', 'Room 12 is empty in week 34.'],
+  ['The proxy is on 993311', 'The ticket is 9933112.'],
+])('dates, round and small numbers are no values: "%s" is not told by "%s"', (statement, text) => {
+  expect(mayTell(statement)(text)).toBe(false)
+})
+
 describe.each(databases)('statements on %s', (database) => {
   const test = testOn(database)
   let runtime: TestRuntime

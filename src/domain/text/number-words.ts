@@ -8,11 +8,3 @@ export const smallNumbers: ReadonlySet<string> = new Set(
       'zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq dos tres cuatro cinco',
   ),
 )
-
-/** Words of numbers, folded like all words: without one a text states another fact. */
-export const numberWords: ReadonlySet<string> = new Set([
-  ...smallNumbers,
-  ...spellingsIn(
-    'one twenty thirty forty fifty hundred thousand million zwanzig dreißig hundert tausend million millionen',
-  ),
-])

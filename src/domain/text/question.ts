@@ -1,4 +1,5 @@
 import { smallNumbers } from './number-words.ts'
+import { looksAlike } from './statement.ts'
 import { stopWords } from './stop-words.ts'
 import { spellingsIn, type Term, termsIn, uniqueTerms } from './words.ts'
 
@@ -171,7 +172,7 @@ function divided(text: string): MessageParts {
       ? [text.slice(head.length, text.length - end.length)]
       : [first.slice(head.length), ...paragraphs.slice(1, -1), last.slice(0, last.length - end.length)]
   const rest = middle.filter((part) => part.trim() !== '')
-  const isHeadOwn = head.length === first.length || announces(head)
+  const isHeadOwn = head.length === first.length || announces(head) || end === ''
   const amidPastes = paragraphs.filter((each, at) => isAmidPastes(each, paragraphs[at - 1], paragraphs[at + 1]))
   const own = [...(isHeadOwn ? [head] : []), end, ...amidPastes, ...rest.flatMap(questionsIn)]
   const between = rest.join('\n')
@@ -243,12 +244,26 @@ const listItem = /^\s*(?:[-*•]|\d{1,2}[.)])\s/
 function requestsIn(own: readonly string[]): string[] {
   const parts = own.flatMap((part) => [
     part,
+    ...outerParagraphsOf(part),
     ...questionsIn(part),
     ...part.split('\n').filter((line) => listItem.test(line)),
   ])
   return [...new Set(parts)]
     .slice(0, maxRequests)
     .filter((part) => termsIn(part).some((term) => importanceIn(term) === 1))
+}
+
+/** How a letter begins. */
+const salutation =
+  /^(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|guten? (?:morgen|tag|abend)|moin|servus|lieber?|sehr geehrte[rs]?|bonjour|hola|ciao|お疲れ|こんにちは|おはよう|いつも)(?!\p{L}{2})/iu
+
+/** The first and the last paragraph, unless they are courtesy. */
+function outerParagraphsOf(text: string): string[] {
+  const [first = '', ...others] = text.split(/\n\s*\n/u)
+  const last = others.at(-1)
+  if (last === undefined) return []
+  const isAddress = salutation.test(first) || /[,，、:!]\s*$/u.test(first) || termsIn(first).length < maxCourtesy
+  return [...(isAddress ? [] : [first]), ...(isGreeting(last) ? [] : [last])]
 }
 
 /** A short paragraph, or the first line of a long one; of a long line its first sentence. */
@@ -264,8 +279,15 @@ function leadOf(paragraph: string): string {
 function endOf(paragraph: string, before: string): string {
   if (paragraph.length <= maxOwnParagraph) return paragraph
   const line = paragraph.slice(paragraph.lastIndexOf('\n') + 1)
-  if (announces(before) && !/[?？]$/u.test(line)) return ''
+  if ((announces(before) || continuesLines(paragraph, line)) && !/[?？]$/u.test(line)) return ''
   return line.length <= maxQuestion ? line : line.slice(-maxQuestion).toWellFormed()
+}
+
+/** Whether the last line of a paragraph is like the one before, as those of logs are. */
+function continuesLines(paragraph: string, last: string): boolean {
+  const before = paragraph.slice(0, -last.length).trimEnd()
+  const line = before.slice(before.lastIndexOf('\n') + 1)
+  return line !== '' && Math.max(line.length, last.length) <= maxQuestion && looksAlike(line, last)
 }
 
 function announces(text: string): boolean {

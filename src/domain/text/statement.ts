@@ -34,7 +34,17 @@ export function alikeTo(statement: string): (other: string) => boolean {
   }
 }
 
-/** Whether a longer text may say the same as a statement: it has nearly all of its words. */
+/** The words in which two statements of one shape differ, place by place; none if they have more or fewer words. */
+export function differingWords(a: string, b: string): [ofA: Term, ofB: Term][] {
+  const [ofA, ofB] = [termsIn(a), termsIn(b)]
+  if (ofA.length !== ofB.length) return []
+  return ofA.flatMap((term, at): [Term, Term][] => {
+    const other = ofB[at]
+    return other && !term.forms.some((form) => other.forms.includes(form)) ? [[term, other]] : []
+  })
+}
+
+/** Whether a longer text may say the same as a statement: it has nearly all of its words, or one of its values. */
 export function mayContain(text: string, statement: string): boolean {
   return containing(statement)(text)
 }
@@ -55,18 +65,56 @@ const endOfSentences = /(?<=[!?;]|(?<!(?<!\p{L})\p{L}{1,3})\.)\s+|(?<=[。！？
 
 function containing(statement: string): (text: string) => boolean {
   const about = withoutFillers(termsIn(statement))
+  const values = [...valuesIn(statement)]
   return (text) => {
+    const told = values.length > 0 ? valuesIn(text) : new Set()
+    if (values.some((value) => told.has(value))) return true
     const spellings = new Set(termsIn(text).flatMap(({ forms }) => forms))
     const has = about.filter(({ forms }) => forms.some((form) => spellings.has(form)))
     return about.length > 1 && has.length >= containsFrom * about.length
   }
 }
 
+/** Years and dates, and what separates the groups of a number. */
+const date = /(?<![\p{L}\p{N}])(?:19|20)\d\d(?:-\d\d-\d\d)?(?![\p{L}\p{N}])|\d\d?[./]\d\d?[./](?:19|20)\d\d(?!\d)/gu
+const separator = /(?<=\d)[ .,/\u00a0-](?=\d)/g
+
+/**
+ * Values that two texts have only if they tell the same fact: addresses of mail, and numbers or codes of at least four digits, whole
+ * and by their groups. Dates and round numbers are in texts of any topic.
+ */
+function valuesIn(text: string): Set<string> {
+  const plain = text.normalize('NFKC').toLowerCase()
+  const numbers = plain.replace(date, ' ')
+  const codes = `${numbers} ${numbers.replace(separator, '')}`.match(/[0-9a-z]+/g) ?? []
+  const mails = plain.match(/[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,}/gu) ?? []
+  return new Set([...codes.filter((each) => (each.match(/\d/g) ?? []).length >= 4 && !/0{3}$/.test(each)), ...mails])
+}
+
 /** Normal form that all spellings of a statement share. */
 export function foldStatement(text: string): string {
+  const tokens = spacedWords(text.trim().replace(endOfSentence, ''))
+  return tokens.map((token, at) => (isNamed(tokens, at) ? token : foldCase(token, tokens[at - 1]))).join(' ')
+}
+
+/** A text with one kind of quotes and spaces, and without capitals that say nothing: a part of it is folded as the whole. */
+export function foldProse(text: string): string {
+  return spacedWords(text)
+    .map((token, at, tokens) => foldCase(token, tokens[at - 1]))
+    .join(' ')
+}
+
+function spacedWords(text: string): string[] {
   const plain = text.toWellFormed().normalize('NFC').replace(/[‘’]/g, "'").replace(/[“”„]/g, '"')
-  const tokens = plain.trim().replace(endOfSentence, '').split(/\s+/u)
-  return tokens.map((token, at) => foldCase(token, tokens[at - 1])).join(' ')
+  return plain.trim().split(/\s+/u)
+}
+
+/** Whether a word is told as it is written: in quotes, or as the one word at the end that a thing is or is called. */
+function isNamed(tokens: readonly string[], at: number): boolean {
+  return (
+    /^["'«]/.test(tokens[at] ?? '') ||
+    (at === tokens.length - 1 && /[:=]$|^(?:is|called|named|ist|heißt|lautet)$/i.test(tokens[at - 1] ?? ''))
+  )
 }
 
 /**

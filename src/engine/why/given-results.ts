@@ -1,8 +1,6 @@
 import { pointersIn } from '../../domain/pointer.ts'
 import type { Run } from '../../domain/run.ts'
-import { numberWords } from '../../domain/text/number-words.ts'
-import { timeWords } from '../../domain/text/time-words.ts'
-import { spellingsIn } from '../../domain/text/words.ts'
+import { foldProse } from '../../domain/text/statement.ts'
 import { findResult, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findTask } from '../../store/rows/tasks.ts'
@@ -40,103 +38,68 @@ async function pointersOfCall(rows: Reading, { parentRunId, toolCallId }: Run): 
 }
 
 /**
- * The result that a line is from: the one that the line points to, or the only one with the longest passage of the line. Undefined
- * if none of them proves it.
+ * The result that a line is from: the one that the line points to, or the only one that quotes all of it. Undefined if none of them
+ * proves it.
  */
 export function quotedSource(line: string, results: readonly Result[]): Result | undefined {
   const [pointed, more] = pointersIn(line)
   if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
-  if (results.length === 0) return undefined
-  const words = lowerCaseWords(line)
-  const shortest = shortestQuotes(words)
-  const lengths = results.map(({ output }) => quotedLength(words, shortest, ` ${lowerCaseWords(output).join(' ')} `))
-  const longest = Math.max(...lengths)
-  const [source, other] = results.filter((_, at) => longest > 0 && lengths[at] === longest)
+  const cited = citation.exec(line)?.[1]
+  const statement = withoutMarks(line.replace(citation, ''))
+    .replace(/[.;,:!。、]+$/u, '')
+    .trim()
+  if (countWords(statement) < minQuoted) return undefined
+  const possible = results.filter(({ id }) => cited === undefined || id === Number(cited))
+  const [source, other] = possible.filter(({ output }) => saysWhole(output, statement))
   return other ? undefined : source
 }
 
-/** Number of words of the longest passage of a line that a text quotes; 0 if there is none. */
-function quotedLength(words: readonly string[], shortest: readonly Quote[], text: string): number {
-  let longest = 0
-  for (const { from, to } of shortest)
-    for (let end = Math.max(to, from + longest + 1); end <= words.length; end++) {
-      if (!text.includes(` ${words.slice(from, end).join(' ')} `)) break
-      longest = end - from
-    }
-  return longest
-}
+/** What a line that quotes a result may end with. */
+const citation = /\s[([]?result:(\d{1,15})[)\]]?\.?\s*$/
 
 /** Fewer words may be equal by chance. */
 const minQuoted = 5
-/** A line with more words of its own says something else. */
-const minShare = 0.75
-/** A line with more words, such as a minified file, is compared only as a whole: it has too many passages. */
-const maxWords = 200
 
 /** Number of words; of a script without spaces two characters are about one. */
-function countWords(words: readonly string[]): number {
+function countWords(text: string): number {
+  const words = text.match(/[\p{L}\p{N}\p{M}_]+/gu) ?? []
   return words.reduce((sum, each) => sum + (unspaced.test(each) ? Math.max(1, each.length / 2) : 1), 0)
 }
 
 const unspaced = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Thai}/u
 
-/** Words without which a line would say the opposite, or another fact, as without a number, a day or a month. */
-const decisive = new Set(
-  (
-    'not no never none nor neither cannot without nobody nothing nowhere nicht nichts kein keine keinen keiner keinem keines nie ' +
-    'niemals niemand ohne weder pas jamais sans rien aucun aucune personne nunca ni sin nada nadie non nessuno niente geen niet ' +
-    'yesterday today tomorrow gestern heute morgen may'
-  ).split(' '),
-)
-
-/** A part of a line that may be a quote: from one of its words to before another. */
-interface Quote {
-  from: number
-  to: number
-}
-
 /**
- * The shortest passage from each place of a line that is long enough to be a quote and leaves out nothing decisive: without it the line
- * would state another fact.
+ * Whether a text has a statement as a line, a cell or a sentence of its own, sign by sign: one word more or less before or behind
+ * it may say the opposite.
  */
-function shortestQuotes(words: readonly string[]): Quote[] {
-  if (words.length > maxWords) return [{ from: 0, to: words.length }]
-  const least = Math.max(minQuoted, minShare * countWords(words))
-  const decisiveAt = [...words.keys()].filter((at) => isDecisive(words, at))
-  const [first = words.length, last = -1] = [decisiveAt[0], decisiveAt.at(-1)]
-  const quotes: Quote[] = []
-  for (let from = 0; from <= first; from++) {
-    let to = Math.max(from, last + 1)
-    while (to < words.length && countWords(words.slice(from, to)) < least) to++
-    // Those from later places are even shorter.
-    if (countWords(words.slice(from, to)) < least) break
-    quotes.push({ from, to })
-  }
-  return quotes
+function saysWhole(text: string, statement: string): boolean {
+  const [first = ''] = statement
+  const rest = statement.slice(first.length)
+  const spellings = new Set([first, first.toLowerCase(), first.toUpperCase()].map((letter) => letter + rest))
+  const paragraphs = text.split(/\n\s*\n|\n(?=\s*(?:[-*+•>|]|#+ |\d{1,3}[.)] ))/u).map(withoutMarks)
+  const parts = [...paragraphs, ...text.split('\n').map(withoutMarks)]
+  return parts.some((part) => [...spellings].some((spelling) => standsAlone(spelling, part)))
 }
 
-function isDecisive(words: readonly string[], at: number): boolean {
-  const [before = '', each = ''] = [words[at - 1], words[at]]
-  const isNumber = /\d/.test(each) && !/^result:\d+$/.test(each)
-  // Its unit is a part of a number.
-  const isUnit = /\d/.test(before) && /^\p{L}{1,3}$/u.test(each)
-  const isFact = () => spellingsIn(each).some((form) => numberWords.has(form) || timeWords.has(form))
-  return isNumber || isUnit || /n['’]t$/.test(each) || decisive.has(each) || isFact()
+function standsAlone(statement: string, text: string): boolean {
+  for (let at = text.indexOf(statement); at !== -1; at = text.indexOf(statement, at + 1))
+    if (beginning.test(text.slice(Math.max(0, at - 20), at)) && end.test(text.slice(at + statement.length))) return true
+  return false
 }
 
-/** Signs that change what the next word says: comparisons, a negation, a currency, the sign of a number. */
-const signBefore = String.raw`(?:[<>≤≥≠]=?|(?<!=)[=!]==?(?!=)|=>|&&|\|\||!(?=[\p{L}_(])|[$€£¥]|(?<![\p{L}\p{N}])[-−+±~](?=\d))[\s(]{0,3}`
-/** Signs that change the word before: a unit or a currency, C++ and C#. */
-const signAfter = String.raw`(?:\s?[%‰°€$£¥]|\+\+|#)(?![\p{L}\p{N}])`
-const word = new RegExp(
-  String.raw`(?:${signBefore}){0,3}[\p{L}\p{N}_]+(?:[./:'’-][\p{L}\p{N}_]+)*(?:${signAfter})?`,
-  'gu',
-)
+/** What stands before a sentence or a cell. */
+const beginning = /(?:^|[.;:!?|]\s|[。！？：；(])["'«»「『(\s]{0,5}$/u
+/** What stands behind one: no question mark, which would make it another. */
+const end = /^["'«»」』)\s]{0,5}(?:$|[,:]$|[.;!]+(?=["'«»)\s]|$)|[|。！]|(?<=\s)\()/u
 
-/** Words and numbers in lower case with the signs that change what they say, without other punctuation and marks of quotes. */
-function lowerCaseWords(text: string): string[] {
-  const plain = text.toLowerCase().replace(/^ {0,3}>[> ]{0,9} /gm, '')
-  return (plain.match(word) ?? []).map((found) => found.replace(/[\s(]+/g, '').replace('’', "'"))
+/** A text on one line without marks of lists, quotes, headings, tables and emphasis, and without case that says nothing. */
+function withoutMarks(text: string): string {
+  const plain = text
+    .replace(/^(?:[>|\s]|#{1,6}\s|[-*+•]\s|\d{1,3}[.)]\s){1,20}/gm, '')
+    .replace(/(?<![*_\p{L}\p{N}])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,500})(?<=\S)\1(?![*_\p{L}\p{N}])/gu, '$2')
+    .replace(/`|\|\s*$/gm, '')
+    .replace(/(?<=\d)\s+(?=[%‰°€$£¥])/gu, '')
+  return foldProse(plain)
 }
 
 /** Results with the runs that made them, if those are still stored. */

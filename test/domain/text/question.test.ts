@@ -83,6 +83,34 @@ test('a log that was announced is not asked about by its last line', () => {
   expect(userPart(`why is this slow?\n\n${log}`)).toBe('why is this slow?\n')
 })
 
+test('a log below a request is not asked about by its last line, whether or not it was announced', () => {
+  expect(userPart(`tell me the port of staging\n${log}`)).toBe('tell me the port of staging\n')
+  expect(userPart(`Bitte den Port von Staging, das Protokoll unten\n${log}`)).toBe(
+    'Bitte den Port von Staging, das Protokoll unten\n',
+  )
+  expect(userPart(`${log}\nthe port of staging, please`)).toContain('the port of staging, please')
+})
+
+test('the last paragraph of a short message is a request of its own, unless it is courtesy', () => {
+  const letter = 'Dear team,\n\nthe crates go to the new hall, and the broker asked for two forms.\n\nRegards\nJan'
+  const requests = (message: string) =>
+    new Map(questionTerms(message).map(({ forms: [word], requests }) => [word, requests]))
+  const found = requests(`${letter}\n\nTom asks which port staging has. Can you tell him?`)
+  expect([found.get('crate'), found.get('port')]).toEqual([[0], [0, 1]])
+  expect(requests(`${letter}\n\nHave a nice weekend, Alex`).get('alex')).toEqual([0])
+})
+
+test('the first paragraph above a short letter is a request of its own, unless it is a greeting', () => {
+  const letter =
+    'Dear team,\n\nthe crates go to the new hall, and the broker asked for two forms.\n\nRegards\nJan Winter'
+  const requestsOf = (message: string, word: string) =>
+    questionTerms(message).find(({ forms }) => forms.includes(word))?.requests.length
+  expect(requestsOf(`tell me who has the hall key\n\n${letter}`, 'key')).toBe(2)
+  expect(requestsOf(`wer hat den Hallenschlüssel\n\n${letter}`, 'hallenschlussel')).toBe(2)
+  for (const greeting of ['Hi Ada and Bela', 'Good morning dear Ada', 'Hallo liebe Ada', 'Ada,', 'Ada'])
+    expect(requestsOf(`${greeting}\n\n${letter}`, 'ada'), greeting).toBe(1)
+})
+
 test('each question and each item of a list is a request of its own, beside the whole', () => {
   const requests = (message: string) =>
     new Map(questionTerms(message).map(({ forms: [word], requests }) => [word, requests]))
