@@ -35,7 +35,7 @@ export async function fillVersions(home: string, folder: string, path: string, v
   for (const [number, { id }] of runs.entries()) {
     lines[(number * 7) % length] = `line of version ${number}`
     const after = Buffer.from(`${lines.join('\n')}\n`)
-    const map = before ? writeLineMap(mapContents(before, after) ?? []) : null
+    const map = before ? writeLineMap(mapContents(before, after) ?? { map: [], choices: [] }) : null
     const hashes = [before ? hashOf(before) : null, hashOf(after)]
     const at = begun + number * 1000
     const added = packLineHashes({ before, after, isRecorded: before !== undefined })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { matchLines } from '../../src/engine/files/match-lines.ts'
-import { anyEqualLine, newLine, possibleOrigins } from '../../src/engine/why/possible-origins.ts'
+import { anyEqualLine, newLine, possibleOrigins } from '../../src/engine/files/possible-origins.ts'
 import { seededChance } from './simulator-schedule.ts'
 
 test('a line that stayed may be each line that some shortest difference makes it, and no other', () => {

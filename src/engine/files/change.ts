@@ -99,9 +99,9 @@ async function keep(
   const content = before && current !== null ? await packContent(current, before.bytes) : undefined
   const path = pathOf({ names })
   const at = run.engine.clock.now()
-  const map = before && mapContents(before.bytes, bytes, findEdit(run.journal, callId))
-  const lineMap = map ? writeLineMap(map) : null
-  const lineHashes = packLineHashes({ before: before?.bytes, after: bytes, isRecorded, map: map ?? undefined })
+  const mapped = before && mapContents(before.bytes, bytes, findEdit(run.journal, callId))
+  const lineMap = mapped ? writeLineMap(mapped) : null
+  const lineHashes = packLineHashes({ before: before?.bytes, after: bytes, isRecorded, map: mapped?.map })
   const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after, lineMap, lineHashes }
   const old = keepsRest ? [await labelOfFiles(run, [{ path, sha256: current }])] : []
   const label = joinLabels([run.label, ...old])

@@ -61,7 +61,7 @@ function changeOf(
   call: CommandCall,
 ): CommandChange {
   const old = origin && origin.path !== '' ? origin.content : before
-  const map = old?.bytes && after?.bytes ? mapReordered(old.bytes, after.bytes) : null
+  const mapped = old?.bytes && after?.bytes ? mapReordered(old.bytes, after.bytes) : null
   return {
     ...call,
     folder,
@@ -69,7 +69,7 @@ function changeOf(
     before: before?.sha256 ?? null,
     after: after?.sha256 ?? null,
     ...(origin && { origin: { path: origin.path, hash: origin.content.sha256 } }),
-    lineMap: map && writeLineMap(map),
+    lineMap: mapped && writeLineMap(mapped),
     lineHashes: packLineHashes({ before: before?.bytes, after: after?.bytes, isRecorded }),
     modifiedAt: after?.times?.modifiedAt ?? null,
     identity: after?.times?.identity ?? null,

@@ -1,7 +1,10 @@
 import type { RequestedCall } from '../../domain/model.ts'
 import { type EditedText, editedPlaces } from '../../tools/files/edit-text.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
-import { linesIn, matchLines, uniqueLines } from './match-lines.ts'
+import { type Alignment, alignLines } from './align-lines.ts'
+import { alignReordered } from './align-reordered.ts'
+import { choicesOf, type LineChoice, readLineChoices, writeLineChoices } from './line-choices.ts'
+import { linesIn } from './match-lines.ts'
 
 /** Blocks of lines that a version kept from the one before it: where each begins in both, and its number of lines. */
 export type LineMap = { at: number; from: number; count: number }[]
@@ -9,39 +12,30 @@ export type LineMap = { at: number; from: number; count: number }[]
 /** Larger texts have no map: their lines are explained by the last change alone. */
 const maxMappedBytes = 2_000_000
 
+/** Lines of a new content in the old one: the likeliest, and all that come into question where contents leave it open. */
+interface MappedLines {
+  map: LineMap
+  choices: LineChoice[]
+}
+
 /** Maps the lines of a new content to those of the old one; null if one of them is no text. */
-export function mapContents(before: Buffer, after: Buffer, edit?: EditedText): LineMap | null {
+export function mapContents(before: Buffer, after: Buffer, edit?: EditedText): MappedLines | null {
   const lines = linesOfBoth(before, after)
   if (!lines) return null
   const { oldLines, newLines } = lines
-  return (
-    (edit && mapEdit(decodeText(before) ?? '', oldLines, newLines, edit)) ?? toLineMap(matchLines(oldLines, newLines))
-  )
+  const edited = edit && alignEdit(decodeText(before) ?? '', oldLines, newLines, edit)
+  return mappedLines(edited ?? alignLines(oldLines, newLines))
 }
 
-/** Maps contents around a command, which may have reordered lines: a long line that occurs once in both is the same line. */
-export function mapReordered(before: Buffer, after: Buffer): LineMap | null {
+/** Maps contents around a command, which may have reordered lines. */
+export function mapReordered(before: Buffer, after: Buffer): MappedLines | null {
   const lines = linesOfBoth(before, after)
-  if (!lines) return null
-  const { oldLines, newLines } = lines
-  const matched = matchLines(oldLines, newLines)
-  if (!matched.includes(-1)) return toLineMap(matched)
-  const [inOld, inNew] = [uniqueLines(oldLines, 0, oldLines.length), uniqueLines(newLines, 0, newLines.length)]
-  const shared = [...inNew.keys()].filter((text) => inOld.has(text)).length
-  // Too little in common: a rewritten file with the same header, say.
-  if (shared < minSharedRatio * Math.max(inOld.size, inNew.size)) return toLineMap(matched)
-  const isMoved = (text: string) => text.trim().length >= minMovedLetters && (inNew.get(text) ?? -1) >= 0
-  return toLineMap(
-    matched.map((from, at) =>
-      from === -1 && isMoved(newLines[at] ?? '') ? (inOld.get(newLines[at] ?? '') ?? -1) : from,
-    ),
-  )
+  return lines ? mappedLines(alignReordered(lines.oldLines, lines.newLines)) : null
 }
 
-/** Share of unique lines that both contents must have in common for lines to count as reordered. */
-const minSharedRatio = 2 / 3
-/** Min length of a line that is followed to another place of its file: a shorter one may be new. */
-const minMovedLetters = 16
+function mappedLines({ from, open }: Alignment): MappedLines {
+  return { map: toLineMap(from), choices: choicesOf(open) }
+}
 
 /** Lines of two contents that can be compared; undefined if one of them is no text or they are too large. */
 export function linesOfBoth(before: Buffer, after: Buffer): { oldLines: string[]; newLines: string[] } | undefined {
@@ -58,26 +52,29 @@ export function editOfCall({ name, input }: Pick<RequestedCall, 'name' | 'input'
   return { old: old_text, new: new_text, all: all === true }
 }
 
-/** Maps by the places of an edit: lines around it are unchanged, even if they equal other lines. */
-function mapEdit(text: string, oldLines: string[], newLines: string[], edit: EditedText): LineMap | undefined {
+/** Aligns by the places of an edit: lines around it are unchanged, even if they equal other lines. */
+function alignEdit(text: string, oldLines: string[], newLines: string[], edit: EditedText): Alignment | undefined {
   const places = editedPlaces(text, edit)
   if (!places || places.length === 0) return undefined
   const added = edit.new.split('\n').length - edit.old.split('\n').length
   const from: number[] = []
+  const open = new Map<number, number[]>()
   let next = 0
   for (const { first, last } of mergePlaces(places)) {
     while (next < first) from.push(next++)
     const grown = added * places.filter((place) => place.first >= first && place.last <= last).length
     const inside = newLines.slice(from.length, from.length + (last - first + 1) + grown)
-    const base = first
-    from.push(...matchLines(oldLines.slice(first, last + 1), inside).map((at) => (at === -1 ? -1 : base + at)))
+    const inOld = (line: number) => (line < 0 ? line : first + line)
+    const aligned = alignLines(oldLines.slice(first, last + 1), inside)
+    for (const [line, options] of aligned.open) open.set(from.length + line, options.map(inOld))
+    from.push(...aligned.from.map(inOld))
     next = last + 1
   }
   while (next < oldLines.length) from.push(next++)
   // Unexpected line endings: fall back to comparing the contents.
   if (from.length !== newLines.length || from.some((at, to) => at !== -1 && oldLines[at] !== newLines[to]))
     return undefined
-  return toLineMap(from)
+  return { from, open }
 }
 
 /** Merges edits that share a line. */
@@ -102,12 +99,18 @@ function toLineMap(from: readonly number[]): LineMap {
   return map
 }
 
-/** Formats a map as `at,from,count` of each block, separated by spaces. */
-export function writeLineMap(map: LineMap): string {
-  return map.map(({ at, from, count }) => `${at},${from},${count}`).join(' ')
+/** Formats a map as `at,from,count` of each block, separated by spaces; behind a semicolon the choices. */
+export function writeLineMap({ map, choices }: MappedLines): string {
+  return `${map.map(({ at, from, count }) => `${at},${from},${count}`).join(' ')};${writeLineChoices(choices)}`
 }
 
-export function readLineMap(text: string): LineMap {
+/** `choices` is undefined in older records: they have the likeliest origins only. */
+export function readLineMap(text: string): { map: LineMap; choices?: LineChoice[] } {
+  const [blocks = '', choices] = text.split(';')
+  return { map: readBlocks(blocks), ...(choices !== undefined && { choices: readLineChoices(choices) }) }
+}
+
+function readBlocks(text: string): LineMap {
   if (text === '') return []
   return text.split(' ').map((each) => {
     const [at = 0, from = 0, count = 0] = each.split(',').map(Number)

@@ -12,7 +12,7 @@ export function linesIn(text: string): string[] {
  * matched by the lines that occur once in each, as in a patience diff, so that a mostly rewritten text keeps its authors where it is
  * unchanged.
  */
-export function matchLines(oldLines: string[], newLines: string[]): number[] {
+export function matchLines(oldLines: readonly string[], newLines: readonly string[]): number[] {
   const from = new Array<number>(newLines.length).fill(-1)
   let start = 0
   while (start < oldLines.length && start < newLines.length && oldLines[start] === newLines[start])
@@ -43,8 +43,8 @@ type LineBounds = [start: number, end: number]
 
 /** Matches lines by a diff; false if the diff gave up. */
 function matchBetween(
-  oldLines: string[],
-  newLines: string[],
+  oldLines: readonly string[],
+  newLines: readonly string[],
   script: typeof shortestScript,
   onMatch: (oldLine: number, newLine: number) => void,
 ): boolean {
@@ -63,7 +63,7 @@ function matchBetween(
 }
 
 /** Lines that the other text has as well, with their indexes. */
-function sharedLines(others: string[], lines: string[]): { line: string; at: number }[] {
+function sharedLines(others: readonly string[], lines: readonly string[]): { line: string; at: number }[] {
   const known = new Set(others)
   return lines.flatMap((line, at) => (known.has(line) ? { line, at } : []))
 }
@@ -71,7 +71,13 @@ function sharedLines(others: string[], lines: string[]): { line: string; at: num
 type Pair = readonly [oldLine: number, newLine: number]
 
 /** Longest sequence of lines that occur once in each text, in the same order in both. */
-function findAnchors(oldLines: string[], newLines: string[], start: number, oldEnd: number, newEnd: number): Pair[] {
+function findAnchors(
+  oldLines: readonly string[],
+  newLines: readonly string[],
+  start: number,
+  oldEnd: number,
+  newEnd: number,
+): Pair[] {
   const [inOld, inNew] = [uniqueLines(oldLines, start, oldEnd), uniqueLines(newLines, start, newEnd)]
   const pairs: Pair[] = []
   for (const [line, at] of inNew) {
@@ -82,7 +88,7 @@ function findAnchors(oldLines: string[], newLines: string[], start: number, oldE
 }
 
 /** Index of each line, in text order; -1 for one that occurs more than once. */
-export function uniqueLines(lines: string[], from: number, to: number): Map<string, number> {
+export function uniqueLines(lines: readonly string[], from: number, to: number): Map<string, number> {
   const found = new Map<string, number>()
   for (let at = from; at < to; at++) {
     const line = lines[at] ?? ''

@@ -2,10 +2,10 @@ import { join, relative } from 'node:path'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { lineBefore } from '../files/line-map.ts'
+import { anyEqualLine, newLine } from '../files/possible-origins.ts'
 import { equalAfterCommand, isInCommand, traceCopiedContent } from './copied-contents.ts'
 import { mergedOrigins } from './merged-origins.ts'
-import { equalAfterReorder } from './open-lines.ts'
-import { anyEqualLine, newLine } from './possible-origins.ts'
+import { equalAfterChange } from './open-lines.ts'
 import {
   isBefore,
   type LineAuthor,
@@ -16,7 +16,7 @@ import {
   unknownAuthor,
 } from './traced-line.ts'
 import type { VersionNode } from './version-chain.ts'
-import { recordedOrigin, type VersionLines } from './version-lines.ts'
+import { originsAmong, recordedOrigin, type VersionLines } from './version-lines.ts'
 
 /** Max contents made of several files that are followed further. */
 const maxMerges = 100
@@ -62,10 +62,10 @@ export class CommandTransfers {
     if (!map) return undefined
     const path = join(version.folder, origin.path)
     const hasUnmapped = () => lines.some((line) => lineBefore(map, line) === undefined)
-    const reordered = await this.#lines.reorderedOriginsOf(node, version, hasUnmapped)
+    const leftOpen = originsAmong(await this.#lines.choicesOf(node, hasUnmapped), lines)
     const equal = await this.#lines.equalLines(node, origin.hash)
     const from = lines.map((line) => {
-      const all = reordered?.[line] ?? [lineBefore(map, line) ?? newLine]
+      const all = leftOpen.get(line) ?? [lineBefore(map, line) ?? newLine]
       return all.includes(newLine) ? all : [...new Set([...all, ...(equal[line] ?? [])])]
     })
     const asked = [...new Set(from.flat())].filter((line) => line >= 0)
@@ -74,7 +74,7 @@ export class CommandTransfers {
     const isProved = await this.#isTransferProved(path, version)
     const command = (await this.#tracer.calls.commandOf(version)) ?? ''
     const texts = isProved ? [] : await this.#lines.textsOf(node)
-    const doubt = { since: node.at, why: isProved ? equalAfterReorder : equalAfterCommand }
+    const doubt = { since: node.at, why: isProved ? equalAfterChange : equalAfterCommand }
     const written: TracedLine = { author, transfers: [] }
     const anyLine: TracedLine = { author: unknownAuthor(doubt.since, doubt.why), transfers: [] }
     const originOf = (line: number) => found.get(line) ?? (line === anyEqualLine ? anyLine : written)

@@ -1,6 +1,8 @@
 import type { FileTimes, ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
+import { lineBefore } from '../files/line-map.ts'
+import { newLine } from '../files/possible-origins.ts'
 import { LineIndex } from './by-hand/line-index.ts'
 import { linesFromElsewhere, linesOfNewFile, linesRestoredByCommand } from './by-hand/manual-change.ts'
 import { findRenamed, isSameFile } from './by-hand/same-file.ts'
@@ -10,7 +12,7 @@ import { traceCopiedContent } from './copied-contents.ts'
 import { DiskState } from './disk-state.ts'
 import type { FileContents } from './file-contents.ts'
 import { KnownVersions } from './known-versions.ts'
-import { equalAfterReorder, linesOfSpans, OpenLines } from './open-lines.ts'
+import { equalAfterChange, linesOfSpans, OpenLines } from './open-lines.ts'
 import {
   type LineAuthor,
   type LineTransfer,
@@ -22,7 +24,7 @@ import {
 } from './traced-line.ts'
 import { VersionAuthors } from './version-authors.ts'
 import { chainOf, type VersionNode } from './version-chain.ts'
-import { VersionLines } from './version-lines.ts'
+import { originsAmong, VersionLines } from './version-lines.ts'
 
 /** Max moves and copies that a line is followed through. */
 const maxTransfers = 40
@@ -135,34 +137,53 @@ export class LineTracer implements Tracer {
 
   /** Follows lines to the version before; new lines get the author of this one. */
   async #followToParent(open: OpenLines, file: TracedFile, node: VersionNode): Promise<void> {
-    const { via, hash, parent } = node
-    const [since, versionLines] = [parent?.at ?? node.at, this.#lines]
-    const doubt = { since, why: via.kind === 'version' ? equalAfterReorder : equalAfterManualChange }
+    const [{ parent }, versionLines] = [node, this.#lines]
+    const since = parent?.at ?? node.at
     const authorOf = () => this.#authors.authorOf(file, node)
-    const origins = await versionLines.possibleOriginsOf(node, (map) => open.hasUnmapped(map))
+    const origins = await versionLines.possibleOriginsOf(node)
     if (origins) {
       const author = await authorOf()
-      const isManual = via.kind === 'gap' && hash && file.transferCount < maxTransfers
-      const moved = isManual
-        ? await linesFromElsewhere(
-            this,
-            { file, node: { ...node, hash }, since: via.since, author, versionLines },
-            open.lines(),
-            origins,
-          )
-        : new Map<number, TracedLine>()
-      return open.followPossible(origins, { author, moved }, doubt)
+      const moved = await this.#fromElsewhere(file, node, author, open, origins)
+      return open.followPossible(origins, { author, moved }, { since, why: equalAfterManualChange })
     }
     const map = await versionLines.mapOf(node)
     const restored = map && (await linesRestoredByCommand(this, { file, node, authorOf, versionLines }, map, open))
-    if (restored) return open.followPossible(restored.origins, restored, doubt)
+    const choices = await versionLines.choicesOf(node, (each) => open.hasUnmapped(each))
+    const lines = choices.length > 0 || restored ? open.lines() : []
+    const leftOpen = originsAmong(
+      choices,
+      lines.map(({ line }) => line),
+    )
+    if (map && (restored || leftOpen.size > 0)) {
+      const possible: number[][] = []
+      for (const { line } of lines)
+        possible[line] = leftOpen.get(line) ?? restored?.origins[line] ?? [lineBefore(map, line) ?? newLine]
+      const author = restored?.author ?? (await authorOf())
+      const added = restored ? [] : lines.filter(({ line }) => possible[line]?.includes(newLine))
+      const copied = added.length === 0 ? undefined : await this.#copiedBy(file, node, author, added)
+      const moved = restored?.moved ?? new Map(copied?.map((each, at) => [added[at]?.line ?? newLine, each]))
+      return open.followPossible(possible, { author, moved }, { since, why: equalAfterChange })
+    }
     const newSpans = open.follow(map ?? [])
     if (newSpans.length === 0) return
     const author = map ? await authorOf() : await this.#authorOfMissing(file, node)
     open.resolveSpans(author, newSpans)
-    const lines = linesOfSpans(newSpans)
-    const copied = await this.#copiedBy(file, node, author, lines)
-    for (const [at, { slot }] of (copied ? lines : []).entries()) open.resolveLine(slot, copied?.[at] as TracedLine)
+    const added = linesOfSpans(newSpans)
+    const copied = await this.#copiedBy(file, node, author, added)
+    for (const [at, { slot }] of (copied ? added : []).entries()) open.resolveLine(slot, copied?.[at] as TracedLine)
+  }
+
+  /** Lines that may come from elsewhere than the version before, after a change by the user or another program. */
+  async #fromElsewhere(
+    file: TracedFile,
+    { via, hash, ...node }: VersionNode,
+    author: LineAuthor,
+    open: OpenLines,
+    origins: readonly number[][],
+  ): Promise<Map<number, TracedLine>> {
+    if (via.kind !== 'gap' || !hash || file.transferCount >= maxTransfers) return new Map()
+    const changed = { file, node: { ...node, via, hash }, since: via.since, author, versionLines: this.#lines }
+    return linesFromElsewhere(this, changed, open.lines(), origins)
   }
 
   /** What a command put in place of a file may be a copy of another one. Undefined if it is not. */

@@ -5,7 +5,7 @@ import { LostFiles } from '../../tools/guard/lost-files.ts'
 import { distinctLines, isMadeOf, isSignificantLine, lineCounts } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
-import { anyEqualLine, newLine, possibleOrigins } from './possible-origins.ts'
+import { anyEqualLine, newLine, possibleOrigins } from '../files/possible-origins.ts'
 import { isBefore, type LineAuthor, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
 
 /** A content that a command may have made of several files, and how its lines are traced in them. */

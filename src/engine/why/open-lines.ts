@@ -1,9 +1,9 @@
 import type { Millis } from '../../domain/clock.ts'
 import { type LineMap, type LineSpan, spansOf, splitSpans } from '../files/line-map.ts'
-import { anyEqualLine, newLine } from './possible-origins.ts'
+import { anyEqualLine, newLine } from '../files/possible-origins.ts'
 import { type LineAuthor, mergeTracedLines, type TracedLine, unknownAuthor } from './traced-line.ts'
 
-export const equalAfterReorder = 'a command put lines in another order, and equal ones were there before'
+export const equalAfterChange = 'equal lines leave open which of them was there before'
 
 /** A line with several possible origins: lines of the version before, or none of them. */
 interface Choice {

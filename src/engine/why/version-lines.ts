@@ -1,16 +1,16 @@
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
-import { type LineMap, linesOfBoth, mapContents, readLineMap } from '../files/line-map.ts'
+import { type LineChoice, originsAt } from '../files/line-choices.ts'
+import { type LineMap, linesOfBoth, mapContents, mapReordered, readLineMap } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
+import { newLine, possibleOrigins } from '../files/possible-origins.ts'
 import type { FileContents } from './file-contents.ts'
-import { newLine, possibleOrigins } from './possible-origins.ts'
-import { reorderedOrigins } from './reordered-origins.ts'
 import type { VersionNode } from './version-chain.ts'
 
 /** The lines of versions, and where they come from in the version before. */
 export class VersionLines {
   readonly #contents: FileContents
-  readonly #maps = new WeakMap<FileVersion, LineMap>()
+  readonly #recorded = new WeakMap<FileVersion, ReturnType<typeof readLineMap>>()
 
   constructor(contents: FileContents) {
     this.#contents = contents
@@ -26,45 +26,40 @@ export class VersionLines {
     return linesIn(decodeText((node && (await this.contentOf(node))) ?? Buffer.alloc(0)) ?? '')
   }
 
-  /** Map to the lines of the version before; undefined if the contents are not stored. */
+  /** Map to the lines of the version before, the likeliest ones; undefined if the contents are not stored. */
   async mapOf(node: VersionNode): Promise<LineMap | undefined> {
     const { via, parent } = node
-    const version = via.kind === 'version' ? via.version : undefined
-    const origin = version && recordedOrigin(version)?.hash
+    const origin = via.kind === 'version' ? recordedOrigin(via.version)?.hash : undefined
     if (origin === undefined && (parent?.hash ?? null) === null) return []
-    if (version && version.lineMap !== null && !(via.kind === 'version' && via.isUnread))
-      return this.#recordedMap(version, version.lineMap)
+    const recorded = this.#recordedOf(node)
+    if (recorded) return recorded.map
     const before = await this.#before(node, origin)
     const after = await this.contentOf(node)
-    return (before && after && mapContents(before, after)) ?? undefined
+    return (before && after && mapContents(before, after)?.map) || undefined
   }
 
-  /** Possible origins of each line where none are recorded; undefined if they are, or contents are missing. */
-  async possibleOriginsOf(node: VersionNode, hasUnmapped: (map: LineMap) => boolean): Promise<number[][] | undefined> {
+  /** Possible origins of each line after a change that no record tells; undefined if one does, or contents are missing. */
+  async possibleOriginsOf(node: VersionNode): Promise<number[][] | undefined> {
     const { via, parent } = node
     if (!parent?.hash) return undefined
-    const isRecorded = via.kind === 'version' && (!via.isUnread || recordedOrigin(via.version))
-    if (isRecorded) return this.reorderedOriginsOf(node, via.version, hasUnmapped)
+    if (via.kind === 'version' && (!via.isUnread || recordedOrigin(via.version))) return undefined
     const [before, after] = [await this.contentOf(parent), await this.contentOf(node)]
     const lines = before && after && linesOfBoth(before, after)
     return lines && possibleOrigins(lines.oldLines, lines.newLines)
   }
 
-  /** Possible origins of each line that a command reordered; undefined if it did not, or its map has all requested lines. */
-  async reorderedOriginsOf(
-    node: VersionNode,
-    version: FileVersion,
-    hasUnmapped: (map: LineMap) => boolean,
-  ): Promise<number[][] | undefined> {
-    const { command, lineMap } = version
-    if (!command || lineMap === null) return undefined
-    const map = this.#recordedMap(version, lineMap)
-    if (!hasUnmapped(map)) return undefined
-    // A content that a command left is stored, if any is.
+  /** Lines with several possible origins after a recorded change. `hasUnmapped`: whether a map lacks some that are asked about. */
+  async choicesOf(node: VersionNode, hasUnmapped: (map: LineMap) => boolean): Promise<readonly LineChoice[]> {
+    const { via } = node
+    const recorded = this.#recordedOf(node)
+    if (!recorded || recorded.choices || via.kind !== 'version') return recorded?.choices ?? []
+    const { command } = via.version
+    // Of an older record: it may have put lines in another order.
+    if (!command || !hasUnmapped(recorded.map)) return []
     const after = await this.contentOf(node)
     const before = after && (await this.#before(node, command.origin?.path ? command.origin.hash : undefined))
-    const lines = before && linesOfBoth(before, after)
-    return lines && reorderedOrigins(lines.oldLines, lines.newLines, map)
+    recorded.choices = (before && mapReordered(before, after)?.choices) ?? []
+    return recorded.choices
   }
 
   /** For each line the equal lines of another content that fit its position: a map has only one of them. */
@@ -76,10 +71,12 @@ export class VersionLines {
       : []
   }
 
-  #recordedMap(version: FileVersion, text: string): LineMap {
-    const map = this.#maps.get(version) ?? readLineMap(text)
-    this.#maps.set(version, map)
-    return map
+  #recordedOf({ via }: VersionNode): ReturnType<typeof readLineMap> | undefined {
+    if (via.kind !== 'version' || via.version.lineMap === null || via.isUnread) return undefined
+    const { version } = via
+    const recorded = this.#recorded.get(version) ?? readLineMap(version.lineMap ?? '')
+    this.#recorded.set(version, recorded)
+    return recorded
   }
 
   #before({ parent }: VersionNode, origin: string | undefined): Promise<Buffer | undefined> {
@@ -91,4 +88,14 @@ export class VersionLines {
 /** The file that a command moved or copied a version from; undefined if that is unknown or ambiguous. */
 export function recordedOrigin({ command }: FileVersion): { path: string; hash: string } | undefined {
   return command?.origin?.path === '' ? undefined : command?.origin
+}
+
+/** Possible origins of these lines, of those that a change leaves open. */
+export function originsAmong(choices: readonly LineChoice[], lines: readonly number[]): Map<number, number[]> {
+  const asked = new Set(choices.length === 0 ? [] : lines)
+  const origins = new Map<number, number[]>()
+  for (const choice of choices)
+    for (let line = choice.at; line < choice.at + choice.count; line++)
+      if (asked.has(line)) origins.set(line, originsAt(choice, line))
+  return origins
 }

@@ -4,7 +4,7 @@ import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
 import { linesOfBoth } from '../../files/line-map.ts'
 import { linesIn } from '../../files/match-lines.ts'
-import { anyEqualLine, newLine, possibleOrigins } from '../possible-origins.ts'
+import { anyEqualLine, newLine, possibleOrigins } from '../../files/possible-origins.ts'
 import {
   type LineAuthor,
   type MovedFile,

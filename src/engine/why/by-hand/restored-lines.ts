@@ -5,7 +5,7 @@ import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../../tools/guard/shared-lines.ts'
 import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
 import { linesIn } from '../../files/match-lines.ts'
-import { newLine, possibleOrigins } from '../possible-origins.ts'
+import { newLine, possibleOrigins } from '../../files/possible-origins.ts'
 import {
   isBefore,
   type MovedFile,

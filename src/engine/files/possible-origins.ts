@@ -1,4 +1,4 @@
-import { matchLines } from '../files/match-lines.ts'
+import { matchLines } from './match-lines.ts'
 
 /** Among the origins of a line: it may be new. */
 export const newLine = -1
@@ -14,7 +14,7 @@ const maxCells = 1_500_000
  * For each new line the old lines that it may come from, and `newLine` if it may be new: contents alone do not tell which of several
  * equal lines was kept and which one was added. An equal line at another position may have been moved. The likeliest origin is first.
  */
-export function possibleOrigins(oldLines: string[], newLines: string[]): number[][] {
+export function possibleOrigins(oldLines: readonly string[], newLines: readonly string[]): number[][] {
   const [inOld, inNew] = [indexLines(oldLines), indexLines(newLines)]
   const matched = matchLines(oldLines, newLines)
   let inAnyLcs: ((line: number) => number[]) | undefined
@@ -44,7 +44,7 @@ export function indexLines(lines: readonly string[]): Map<string, number[]> {
  * Origins of a line in all longest common subsequences; undefined if the texts are too large. The table has only the diagonals that
  * such a sequence can touch: the known common subsequence bounds them.
  */
-function lcsOrigins(
+export function lcsOrigins(
   oldLines: readonly string[],
   newLines: readonly string[],
   matched: readonly number[],
