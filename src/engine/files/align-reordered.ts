@@ -1,3 +1,4 @@
+import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
 import { type Alignment, alignedParts, alignLines, isUnchanged } from './align-lines.ts'
 import { uniqueLines } from './match-lines.ts'
 import { anyEqualLine, indexLines, maxEqualLines, newLine } from './possible-origins.ts'
@@ -10,6 +11,7 @@ import { anyEqualLine, indexLines, maxEqualLines, newLine } from './possible-ori
 export function alignReordered(oldLines: readonly string[], newLines: readonly string[]): Alignment {
   const alignment = alignLines(oldLines, newLines)
   if (!alignment.from.includes(newLine)) return alignment
+  if (isHardlyKept(oldLines, alignment)) return withAllNew(alignment)
   const isPermutation = hasSameLines(oldLines, newLines)
   const moved = movedLines(oldLines, newLines, isPermutation)
   const isReordered = isPermutation || [...moved].some(([line, place]) => alignment.from[line] !== place)
@@ -30,6 +32,23 @@ export function alignReordered(oldLines: readonly string[], newLines: readonly s
       else alignment.open.delete(line)
     }
   return alignment
+}
+
+/** Fewer telling lines may be equal by chance, if they are less than this share of the old content. */
+const minKept = 2
+const minKeptShare = 0.25
+
+/** Whether a content has so little of the old one that another file may have been put in its place. */
+function isHardlyKept(oldLines: readonly string[], { from }: Alignment): boolean {
+  const kept = from.filter((line) => line !== newLine)
+  const telling = kept.filter((line) => isSignificantLine(oldLines[line] ?? ''))
+  return kept.length < minKeptShare * oldLines.length && telling.length < minKept
+}
+
+function withAllNew({ from, open }: Alignment): Alignment {
+  for (const [line, old] of from.entries())
+    if (old !== newLine) open.set(line, [...new Set([...(open.get(line) ?? [old]), newLine])])
+  return { from, open }
 }
 
 /** A new line may be an equal one that was taken away in another place. */
