@@ -89,7 +89,7 @@ async function traceEqualContent(
   const origins: (TracedLine | undefined)[][] = []
   for (const each of all) {
     const wanted = lines.map((line) => texts[line] ?? '')
-    origins.push(await withoutReadLines(tracer, file, each, wanted))
+    origins.push(await withoutReadLines(tracer, file, each, wanted, texts))
   }
   const written: TracedLine = { author: unmatched, transfers: [] }
   const traced = lines.map((line, at) => {
@@ -146,7 +146,7 @@ async function matchLinesOf(
   const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
   const traced = await traceInVersion(tracer, file, version, before, { isRenamed })
   const texts = before.map((line) => oldLines[line] ?? '')
-  const found = isRenamed ? traced : await withoutReadLines(tracer, file, traced, texts)
+  const found = isRenamed ? traced : await withoutReadLines(tracer, file, traced, texts, newLines)
   const byLine = new Map(before.map((line, at) => [line, found[at]]))
   return lines.map((line) => {
     const from = origins[line] ?? []
@@ -155,18 +155,25 @@ async function matchLinesOf(
   })
 }
 
-/** Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first. */
+/**
+ * Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first. If the file has
+ * a line more often than it was read, some may be the run's. `all`: the lines of the file.
+ */
 async function withoutReadLines(
   tracer: Tracer,
   { path }: MovedFile,
   traced: readonly (TracedLine | undefined)[],
   texts: readonly string[],
+  all: readonly string[],
 ): Promise<(TracedLine | undefined)[]> {
   const left: (TracedLine | undefined)[] = []
+  const counts = Map.groupBy(all, (text) => text.trim())
   for (const [at, each] of traced.entries()) {
     const version = each && toolVersionOf(each.author)
     const given = version && (await tracer.calls.givenBefore(version))
-    left.push(given?.hadReadLine(path, texts[at] ?? '') ? undefined : each)
+    const text = texts[at] ?? ''
+    const count = counts.get(text.trim())?.length ?? 0
+    left.push(given && given.timesRead(path, text) >= Math.max(1, count) ? undefined : each)
   }
   return left
 }
