@@ -6,7 +6,7 @@ import { type LineMap, lineBefore } from '../../files/line-map.ts'
 import { linesIn } from '../../files/match-lines.ts'
 import { newLine, possibleOrigins } from '../../files/possible-origins.ts'
 import type { OpenLines } from '../open-lines.ts'
-import type { LineAuthor, MovedFile, TracedLine, Tracer } from '../traced-line.ts'
+import { type LineAuthor, type MovedFile, mergeTracedLines, type TracedLine, type Tracer } from '../traced-line.ts'
 import type { VersionNode } from '../version-chain.ts'
 import type { VersionLines } from '../version-lines.ts'
 import { manualOrigins } from './manual-origins.ts'
@@ -48,8 +48,12 @@ export async function linesFromElsewhere(
   const written: TracedLine = { author, transfers: [] }
   const content = await versionLines.contentOf(node)
   const lineCount = (await versionLines.textsOf(node.parent)).length
-  if (await mayReplaceVersion(tracer, file, node, { content, kept, lineCount }))
-    for (const line of lines) if (!moved.has(line)) moved.set(line, written)
+  const mayReplace = await mayReplaceVersion(tracer, file, node, { content, kept, lineCount })
+  for (const line of mayReplace ? lines : []) {
+    const from = moved.get(line)
+    if (!from || !found?.isProved)
+      moved.set(line, mergeTracedLines([written, ...(from ? [from] : [])], { since, why: replaced }))
+  }
   if (found?.isProved) return moved
   for (const [line, restored] of await restoredIn(tracer, changed, origins, lines)) {
     const isNew = origins[line]?.includes(newLine)
@@ -57,6 +61,8 @@ export async function linesFromElsewhere(
   }
   return moved
 }
+
+const replaced = 'another file may have been put in its place'
 
 /** Lines of a file that was not there, or is another one that was renamed; undefined if they come from no known content. */
 export async function linesOfNewFile(

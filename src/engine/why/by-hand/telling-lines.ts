@@ -14,3 +14,8 @@ export function isShortText(text: string): boolean {
 export function significantLines(text: string): Set<string> {
   return new Set(linesIn(text).filter(isSignificantLine))
 }
+
+/** Not only brackets and other signs. */
+export function hasWord(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text)
+}
