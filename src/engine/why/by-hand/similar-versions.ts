@@ -13,6 +13,8 @@ import { minSimilarLetters, minSimilarLines, significantLines } from './telling-
 const minUnreadLength = 2 ** 19
 /** With so many lines in common, one of two texts may be a part of the other. */
 const minContained = 6
+/** A text of so many letters that is in another one as a whole is not there by chance. */
+const minLettersWhole = 16
 
 /** A version that has lines of a text: it may be the origin of it. */
 interface SimilarVersion {
@@ -35,27 +37,38 @@ export async function similarVersions(
   text: string,
 ): Promise<{ similar: SimilarVersion[]; isCut: boolean }> {
   const lines = significantLines(text)
-  const isLarge = text.length >= minUnreadLength
+  const wanted = { text, lines, isLarge: text.length >= minUnreadLength }
   const newLines = new Set(linesIn(text).filter((_, at) => !file.kept?.has(at)))
   const kept = new Set([...lines].filter((line) => !newLines.has(line)))
   const own = new Set(replacedOwnVersions(file))
-  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { lines, kept, isLarge })
+  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { ...wanted, kept })
   const similar = ofOwn.filter(({ version }) => own.has(version))
   const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
-  for (const { name, shared, letters, sharedNew, hasGap, isUnread } of files) {
+  for (const { name, shared, letters, sharedNew, hasGap, isUnread, isSmall } of files) {
     const isGone = !(await tracer.disk.has(name))
     const mayHaveMoved = hasGap || isGone
     const isLike = shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
-    const mayBeStrong = isLike || shared >= minContained
-    if (shared === 0 ? !(isUnread && (isGone || isLarge)) : !mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
+    const mayBeWhole = isSmall && sharedNew > 0 && letters >= minLettersWhole
+    const mayBeStrong = isLike || shared >= minContained || mayBeWhole
+    if (shared === 0 ? !(isUnread && (isGone || wanted.isLarge)) : !mayBeStrong && !mayHaveMoved && sharedNew === 0)
+      continue
     const versions = await tracer.versions.of(join(name.folder, name.path))
     const last = versions.at(-1)
     // Neither has a line that tells where it is from.
     if (lines.size === 0 && last?.after) similar.push({ version: last, ...uncompared })
     if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
-    similar.push(...(await similarVersionsOf(tracer, file, versions, { lines, kept, isLarge })))
+    similar.push(...(await similarVersionsOf(tracer, file, versions, { ...wanted, kept })))
   }
   return { similar, isCut }
+}
+
+/** A text that is compared with versions. */
+interface ComparedText {
+  text: string
+  /** Its significant lines, and those that its file kept. */
+  lines: ReadonlySet<string>
+  kept: ReadonlySet<string>
+  isLarge: boolean
 }
 
 /**
@@ -66,7 +79,7 @@ async function similarVersionsOf(
   { contents, disk }: Tracer,
   file: MovedFile,
   versions: readonly FileVersion[],
-  { lines, kept, isLarge }: { lines: ReadonlySet<string>; kept: ReadonlySet<string>; isLarge: boolean },
+  { text, lines, kept, isLarge }: ComparedText,
 ): Promise<SimilarVersion[]> {
   const earlier = versions.filter((each) => isEarlier(each, file))
   const mayHaveMovedAway = async (version: FileVersion) =>
@@ -83,12 +96,13 @@ async function similarVersionsOf(
         similar.push({ version, ...uncompared, isWeak: true })
       continue
     }
-    const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
+    const oldText = (bytes && decodeText(bytes)) ?? ''
+    const oldLines = significantLines(oldText)
     const shared = [...oldLines].filter((line) => lines.has(line))
     const isShort = shared.length < minSimilarLines || shared.join('').length < minSimilarLetters
     const sizes = [oldLines.size, lines.size]
     const size = shared.length >= minContained ? Math.min(...sizes) : Math.max(...sizes)
-    const isWeak = isShort || shared.length < minSimilarShare * size
+    const isWeak = (isShort || shared.length < minSimilarShare * size) && !hasWhole(text, oldText)
     const mayHaveMoved = shared.length > 0 && (await mayHaveMovedAway(version))
     if (shared.length === 0 || (isWeak && !mayHaveMoved)) continue
     const mayReplace = shared.length > kept.size && [...kept].every((line) => oldLines.has(line))
@@ -98,6 +112,15 @@ async function similarVersionsOf(
   if (strong.length > 0) return strong
   const unread = others.map((version) => ({ version, ...uncompared }))
   return [...similar, ...unread]
+}
+
+/** Whether a text has all lines of another one together, as if that had been added to it. */
+function hasWhole(text: string, part: string): boolean {
+  const lines = linesIn(part)
+  const first = lines.findIndex((line) => line.trim() !== '')
+  const last = lines.findLastIndex((line) => line.trim() !== '')
+  const whole = lines.slice(first, last + 1).join('\n')
+  return whole.length >= minLettersWhole && `\n${linesIn(text).join('\n')}\n`.includes(`\n${whole}\n`)
 }
 
 /**
