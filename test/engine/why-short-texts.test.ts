@@ -72,4 +72,17 @@ describe.each(databases)('short texts that people change, on %s', (database) => 
     put('c.json', '{\n  "port": 81,\n  "host": "a"\n}\n')
     await judge('c.json', (text) => (text.includes('81') ? person : agent), { isClean: true })
   })
+
+  // Times tell where it is from.
+  test('a folder of an agent with a version of three letters, which the user copies with its times', async () => {
+    const agent = await begin('a/VERSION', '1.0\n')
+    put('mine/VERSION', '1.0\n')
+    await later()
+    sh('cp -rp a b; cp -rp mine other')
+    await judge('b/VERSION', () => agent, { isClean: true })
+    await judge('other/VERSION', () => person, { isClean: true })
+    await exec('true')
+    await judge('b/VERSION', () => agent, { isClean: true })
+    await judge('other/VERSION', () => person, { isClean: true })
+  })
 })

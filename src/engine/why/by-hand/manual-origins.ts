@@ -55,8 +55,10 @@ export async function manualOrigins(
   const content: AskedContent = { bytes, text, texts: linesIn(text), lines, unmatched }
   const isTrivial = content.texts.map((line) => !isSignificantLine(line))
   const holders = await findHolders(tracer, file, hash)
-  if (!file.renamed && holders.length > 0 && !isShortText(text)) {
-    const { traced, isProved } = await traceEqualContent(tracer, file, holders, content)
+  const sources = file.renamed ? undefined : await findSourcesByTime(tracer, file, holders)
+  // A short content may be equal by chance, unless times prove the copy.
+  if (!file.renamed && holders.length > 0 && (sources || !isShortText(text))) {
+    const { traced, isProved } = await traceEqualContent(tracer, file, { holders, sources }, content)
     return { traced, isProved, hasExactMatch: true, mayBeReplaced: false, isTrivial }
   }
   const found = await traceSimilarContent(tracer, file, holders, content)
@@ -76,10 +78,9 @@ interface AskedContent {
 async function traceEqualContent(
   tracer: Tracer,
   file: MovedFile,
-  holders: readonly FileVersion[],
+  { holders, sources }: { holders: readonly FileVersion[]; sources: readonly FileVersion[] | undefined },
   { texts, lines, unmatched }: AskedContent,
 ): Promise<Pick<ManualOrigins, 'traced' | 'isProved'>> {
-  const sources = await findSourcesByTime(tracer, file, holders)
   const { all, isCut } = sources
     ? await traceSources(tracer, file, sources, lines)
     : await traceHolders(tracer, file, holders, lines)
