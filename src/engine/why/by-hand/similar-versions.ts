@@ -21,7 +21,7 @@ interface SimilarVersion {
   version: FileVersion
   /** Its content is not known, or too large to be compared. */
   isUnread?: boolean
-  /** It has all significant lines that the text's file kept, and others of the text. */
+  /** It has all significant lines that the text's file kept, and others of the text, or is gone. */
   mayReplace?: boolean
 }
 
@@ -41,7 +41,8 @@ export async function similarVersions(
   const newLines = new Set(linesIn(text).filter((_, at) => !file.kept?.has(at)))
   const kept = new Set([...lines].filter((line) => !newLines.has(line)))
   const own = new Set(replacedOwnVersions(file))
-  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { ...wanted, kept })
+  const ofOwn =
+    own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { ...wanted, kept, isGone: false })
   const similar = ofOwn.filter(({ version }) => own.has(version))
   const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
   for (const { name, shared, letters, sharedNew, hasGap, isUnread, isSmall } of files) {
@@ -57,7 +58,7 @@ export async function similarVersions(
     // Neither has a line that tells where it is from.
     if (lines.size === 0 && last?.after) similar.push({ version: last, ...uncompared })
     if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
-    similar.push(...(await similarVersionsOf(tracer, file, versions, { ...wanted, kept })))
+    similar.push(...(await similarVersionsOf(tracer, file, versions, { ...wanted, kept, isGone })))
   }
   return { similar, isCut }
 }
@@ -79,7 +80,7 @@ async function similarVersionsOf(
   { contents, disk }: Tracer,
   file: MovedFile,
   versions: readonly FileVersion[],
-  { text, lines, kept, isLarge }: ComparedText,
+  { text, lines, kept, isLarge, isGone }: ComparedText & { isGone: boolean },
 ): Promise<SimilarVersion[]> {
   const earlier = versions.filter((each) => isEarlier(each, file))
   const mayHaveMovedAway = async (version: FileVersion) =>
@@ -105,7 +106,10 @@ async function similarVersionsOf(
     const isWeak = (isShort || shared.length < minSimilarShare * size) && !hasWhole(text, oldText)
     const mayHaveMoved = shared.length > 0 && (await mayHaveMovedAway(version))
     if (shared.length === 0 || (isWeak && !mayHaveMoved)) continue
-    const mayReplace = shared.length > kept.size && [...kept].every((line) => oldLines.has(line))
+    // A file that is gone without a record of that may have been moved onto this one.
+    const mayBeHere = isGone && !file.isInPlace && version === versions.at(-1)
+    const isLikelier = shared.length > kept.size || mayBeHere
+    const mayReplace = isLikelier && [...kept].every((line) => oldLines.has(line))
     similar.push({ version, isWeak, mayReplace })
   }
   const strong = similar.filter(({ isWeak }) => !isWeak)
