@@ -13,8 +13,6 @@ import { minSimilarLetters, minSimilarLines, significantLines } from './telling-
 const minUnreadLength = 2 ** 19
 /** With so many lines in common, one of two texts may be a part of the other. */
 const minContained = 6
-/** A text of so many letters that is in another one as a whole is not there by chance. */
-const minLettersWhole = 16
 
 /** A version that has lines of a text: it may be the origin of it. */
 interface SimilarVersion {
@@ -49,7 +47,7 @@ export async function similarVersions(
     const isGone = !(await tracer.disk.has(name))
     const mayHaveMoved = hasGap || isGone
     const isLike = shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
-    const mayBeWhole = isSmall && sharedNew > 0 && letters >= minLettersWhole
+    const mayBeWhole = isSmall && sharedNew > 0 && letters >= minSimilarLetters
     const mayBeStrong = isLike || shared >= minContained || mayBeWhole
     if (shared === 0 ? !(isUnread && (isGone || wanted.isLarge)) : !mayBeStrong && !mayHaveMoved && sharedNew === 0)
       continue
@@ -124,7 +122,7 @@ function hasWhole(text: string, part: string): boolean {
   const first = lines.findIndex((line) => line.trim() !== '')
   const last = lines.findLastIndex((line) => line.trim() !== '')
   const whole = lines.slice(first, last + 1).join('\n')
-  return whole.length >= minLettersWhole && `\n${linesIn(text).join('\n')}\n`.includes(`\n${whole}\n`)
+  return whole.length >= minSimilarLetters && `\n${linesIn(text).join('\n')}\n`.includes(`\n${whole}\n`)
 }
 
 /**
