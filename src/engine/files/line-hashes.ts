@@ -50,6 +50,11 @@ export function hashesInRow(packed: string | null, wanted: ReadonlySet<number>):
 // Most rows have none of them.
 const none: number[] = []
 
+/** Number of hashes that these rows have. */
+export function hashCount(rows: readonly string[]): number {
+  return rows.reduce((sum, packed) => sum + Buffer.byteLength(packed, 'base64') / Int32Array.BYTES_PER_ELEMENT, 0)
+}
+
 /** 32 bits: two lines with the same hash cost a needless comparison, and nothing else. */
 export function hashLine(line: string): number {
   let hash = 0x811c9dc5

@@ -60,6 +60,8 @@ export interface MovedFile extends TracedFile {
   since?: Millis
   /** Lines that this other content had in the same order: a mere edit of the file did not write them. */
   kept?: ReadonlySet<number>
+  /** It is known to be the file that was here before: only its content was changed. */
+  isInPlace?: boolean
   /** The version of another file that this one is known to be, renamed since. */
   renamed?: FileVersion | undefined
 }

@@ -13,15 +13,18 @@ const maxTurns = 20
 /** Fewer lines may be equal by chance. */
 const minGiven = 3
 
-/** A text that a run was given; `path`: absolute, of the file that it is from, if the run read one. */
+/** A text that a run was given; `path`: absolute, of the file that it is from, if the run read one, with the hash of its content. */
 interface GivenText {
   text: string
   path?: string
+  hash?: string | null | undefined
 }
 
 /** Texts that a run was given before a call: it may have copied lines of them. */
 export class GivenTexts {
   readonly #texts: readonly GivenText[]
+  /** By path. */
+  readonly #linesRead = new Map<string, Map<string, number>>()
 
   constructor(texts: readonly GivenText[]) {
     this.#texts = texts
@@ -38,10 +41,30 @@ export class GivenTexts {
     return false
   }
 
-  /** Whether the run had read this line in the file at an absolute path. */
-  hadReadLine(path: string, line: string): boolean {
-    return this.#texts.some((each) => each.path === path && each.text.includes(line.trim()))
+  /** How often the run had read this line in one content of the file at an absolute path. */
+  timesRead(path: string, line: string): number {
+    const lines = this.#linesRead.get(path) ?? linesReadIn(this.#texts.filter((each) => each.path === path))
+    this.#linesRead.set(path, lines)
+    return lines.get(line.trim()) ?? 0
   }
+}
+
+/** How often each line is in what was read of one content, at most; a page may have been read again. */
+function linesReadIn(texts: readonly GivenText[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const pages of Map.groupBy(texts, ({ hash, text }) => hash ?? text).values()) {
+    const numbered = pages.flatMap(({ text }) => text.split('\n').flatMap((line) => numberedLine(line) ?? []))
+    const byNumber = new Map(numbered)
+    for (const [line, all] of Map.groupBy(byNumber.values(), (each) => each))
+      counts.set(line, Math.max(counts.get(line) ?? 0, all.length))
+  }
+  return counts
+}
+
+/** A line as `read_file` shows it: its number, a tab and its text. */
+function numberedLine(shown: string): [[number: string, text: string]] | undefined {
+  const [, number, text] = /^(\d+)\t(.*)$/s.exec(shown) ?? []
+  return number === undefined || text === undefined ? undefined : [[number, text.trim()]]
 }
 
 /** Reads what a run was given before a call: its inputs, the turns before it, and the answers of tools. */
@@ -68,9 +91,9 @@ export async function textsGivenBefore(rows: Reading, runId: string, callId: str
 function answerOf({ kind, payload }: Step, folder: string | undefined): GivenText[] {
   if (kind !== 'ended') return []
   const { name, output, seen } = payload as EndedStep
-  const read = name === 'read_file' && folder !== undefined ? seen?.[0]?.path : undefined
-  const path = read === undefined ? undefined : join(folder ?? '', read)
-  return textsIn(output).map((text) => ({ text, ...(path !== undefined && { path }) }))
+  const read = name === 'read_file' && folder !== undefined ? seen?.[0] : undefined
+  const file = read && { path: join(folder ?? '', read.path), hash: read.sha256 }
+  return textsIn(output).map((text) => ({ text, ...file }))
 }
 
 /** All texts in a tool's output, whatever its form. */

@@ -8,7 +8,7 @@ import {
 } from '../../../store/rows/files/line-hashes.ts'
 import type { Reading } from '../../../store/store.ts'
 import { namesInFolders } from '../../files/file-author.ts'
-import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
+import { hashCount, hashesInRow, hashLine } from '../../files/line-hashes.ts'
 import { type KnownVersions, maxVersions } from '../known-versions.ts'
 import { minSimilarLetters } from './telling-lines.ts'
 
@@ -21,6 +21,8 @@ export const minSimilarShare = 2 / 3
 const maxFarRecords = 20_000
 /** A line that more files have does not tell where a text is from. */
 const maxHolders = 40
+/** Max lines that all versions of a small file brought. */
+const maxSmall = 64
 
 /** A recorded file that has lines of a text in some version. */
 interface FileWithLines {
@@ -33,6 +35,8 @@ interface FileWithLines {
   hasGap: boolean
   /** A content of it was not read, so that its lines are not known. */
   isUnread: boolean
+  /** It never had many lines. */
+  isSmall: boolean
 }
 
 /** Recorded lines of a file. */
@@ -86,11 +90,14 @@ export class LineIndex {
     const holders = new Map<number, number>()
     for (const { shared } of all) for (const hash of shared) holders.set(hash, (holders.get(hash) ?? 0) + 1)
     const isRare = (hash: number) => (holders.get(hash) ?? 0) <= maxHolders
-    const found = all.map(({ file: { name, hasGap, isUnread }, shared }): FileWithLines & { isRare: boolean } => ({
-      ...{ name, hasGap, isUnread, shared: shared.length, isRare: shared.some(isRare) },
-      letters: shared.reduce((sum, hash) => sum + (texts.get(hash)?.length ?? 0), 0),
-      sharedNew: shared.filter((hash) => isRare(hash) && newLines.has(texts.get(hash) ?? '')).length,
-    }))
+    const found = all.map(
+      ({ file: { name, hasGap, isUnread, isComplete, hashes }, shared }): FileWithLines & { isRare: boolean } => ({
+        ...{ name, hasGap, isUnread, shared: shared.length, isRare: shared.some(isRare) },
+        isSmall: isComplete && hashCount(hashes) <= maxSmall,
+        letters: shared.reduce((sum, hash) => sum + (texts.get(hash)?.length ?? 0), 0),
+        sharedNew: shared.filter((hash) => isRare(hash) && newLines.has(texts.get(hash) ?? '')).length,
+      }),
+    )
     const isLike = ({ shared, letters }: FileWithLines) =>
       shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
     const common = found.filter((each) => !each.isRare && isLike(each))

@@ -6,12 +6,13 @@ import { type LineMap, lineBefore } from '../../files/line-map.ts'
 import { linesIn } from '../../files/match-lines.ts'
 import { newLine, possibleOrigins } from '../../files/possible-origins.ts'
 import type { OpenLines } from '../open-lines.ts'
-import type { LineAuthor, MovedFile, TracedLine, Tracer } from '../traced-line.ts'
+import { type LineAuthor, type MovedFile, mergeTracedLines, type TracedLine, type Tracer } from '../traced-line.ts'
 import type { VersionNode } from '../version-chain.ts'
 import type { VersionLines } from '../version-lines.ts'
 import { manualOrigins } from './manual-origins.ts'
 import { mayReplaceVersion } from './replaced-file.ts'
 import { restoredLines, withRestored } from './restored-lines.ts'
+import { isSameFile } from './same-file.ts'
 
 /** A version of a file; `author`: of lines that no known content explains. `versionLines` reads the lines of versions. */
 interface ChangedFile {
@@ -38,7 +39,9 @@ export async function linesFromElsewhere(
   const kept = new Set(origins.flatMap((from, line) => (from.includes(newLine) ? [] : line)))
   const isMostlyNew = kept.size * 2 < origins.length
   const lines = open.map(({ line }) => line)
-  const found = await manualOrigins(tracer, { ...file, since, kept }, node.hash, lines, author)
+  const before = node.parent?.via.kind === 'version' ? node.parent.via.version : node.parent?.foundBy
+  const isInPlace = before !== undefined && (await isSameFile(tracer, file, before)) === true
+  const found = await manualOrigins(tracer, { ...file, since, kept, isInPlace }, node.hash, lines, author)
   const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
   // A kept line is in doubt only if a file with exactly this content or a better match may have replaced this one; a "}" among new
   // lines, if any similar file may have.
@@ -48,8 +51,12 @@ export async function linesFromElsewhere(
   const written: TracedLine = { author, transfers: [] }
   const content = await versionLines.contentOf(node)
   const lineCount = (await versionLines.textsOf(node.parent)).length
-  if (await mayReplaceVersion(tracer, file, node, { content, kept, lineCount }))
-    for (const line of lines) if (!moved.has(line)) moved.set(line, written)
+  const mayReplace = await mayReplaceVersion(tracer, file, node, { content, kept, lineCount })
+  for (const line of mayReplace ? lines : []) {
+    const from = moved.get(line)
+    if (!from || !found?.isProved)
+      moved.set(line, mergeTracedLines([written, ...(from ? [from] : [])], { since, why: replaced }))
+  }
   if (found?.isProved) return moved
   for (const [line, restored] of await restoredIn(tracer, changed, origins, lines)) {
     const isNew = origins[line]?.includes(newLine)
@@ -57,6 +64,8 @@ export async function linesFromElsewhere(
   }
   return moved
 }
+
+const replaced = 'another file may have been put in its place'
 
 /** Lines of a file that was not there, or is another one that was renamed; undefined if they come from no known content. */
 export async function linesOfNewFile(

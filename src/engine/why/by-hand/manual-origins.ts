@@ -55,8 +55,10 @@ export async function manualOrigins(
   const content: AskedContent = { bytes, text, texts: linesIn(text), lines, unmatched }
   const isTrivial = content.texts.map((line) => !isSignificantLine(line))
   const holders = await findHolders(tracer, file, hash)
-  if (!file.renamed && holders.length > 0 && !isShortText(text)) {
-    const { traced, isProved } = await traceEqualContent(tracer, file, holders, content)
+  const sources = file.renamed ? undefined : await findSourcesByTime(tracer, file, holders)
+  // A short content may be equal by chance, unless times prove the copy.
+  if (!file.renamed && holders.length > 0 && (sources || !isShortText(text))) {
+    const { traced, isProved } = await traceEqualContent(tracer, file, { holders, sources }, content)
     return { traced, isProved, hasExactMatch: true, mayBeReplaced: false, isTrivial }
   }
   const found = await traceSimilarContent(tracer, file, holders, content)
@@ -76,10 +78,9 @@ interface AskedContent {
 async function traceEqualContent(
   tracer: Tracer,
   file: MovedFile,
-  holders: readonly FileVersion[],
+  { holders, sources }: { holders: readonly FileVersion[]; sources: readonly FileVersion[] | undefined },
   { texts, lines, unmatched }: AskedContent,
 ): Promise<Pick<ManualOrigins, 'traced' | 'isProved'>> {
-  const sources = await findSourcesByTime(tracer, file, holders)
   const { all, isCut } = sources
     ? await traceSources(tracer, file, sources, lines)
     : await traceHolders(tracer, file, holders, lines)
@@ -89,7 +90,7 @@ async function traceEqualContent(
   const origins: (TracedLine | undefined)[][] = []
   for (const each of all) {
     const wanted = lines.map((line) => texts[line] ?? '')
-    origins.push(await withoutReadLines(tracer, file, each, wanted))
+    origins.push(await withoutReadLines(tracer, file, each, wanted, texts))
   }
   const written: TracedLine = { author: unmatched, transfers: [] }
   const traced = lines.map((line, at) => {
@@ -146,7 +147,7 @@ async function matchLinesOf(
   const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
   const traced = await traceInVersion(tracer, file, version, before, { isRenamed })
   const texts = before.map((line) => oldLines[line] ?? '')
-  const found = isRenamed ? traced : await withoutReadLines(tracer, file, traced, texts)
+  const found = isRenamed ? traced : await withoutReadLines(tracer, file, traced, texts, newLines)
   const byLine = new Map(before.map((line, at) => [line, found[at]]))
   return lines.map((line) => {
     const from = origins[line] ?? []
@@ -155,18 +156,25 @@ async function matchLinesOf(
   })
 }
 
-/** Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first. */
+/**
+ * Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first. If the file has
+ * a line more often than it was read, some may be the run's. `all`: the lines of the file.
+ */
 async function withoutReadLines(
   tracer: Tracer,
   { path }: MovedFile,
   traced: readonly (TracedLine | undefined)[],
   texts: readonly string[],
+  all: readonly string[],
 ): Promise<(TracedLine | undefined)[]> {
   const left: (TracedLine | undefined)[] = []
+  const counts = Map.groupBy(all, (text) => text.trim())
   for (const [at, each] of traced.entries()) {
     const version = each && toolVersionOf(each.author)
     const given = version && (await tracer.calls.givenBefore(version))
-    left.push(given?.hadReadLine(path, texts[at] ?? '') ? undefined : each)
+    const text = texts[at] ?? ''
+    const count = counts.get(text.trim())?.length ?? 0
+    left.push(given && given.timesRead(path, text) >= Math.max(1, count) ? undefined : each)
   }
   return left
 }

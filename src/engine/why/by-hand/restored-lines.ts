@@ -15,6 +15,7 @@ import {
   unknownAuthor,
 } from '../traced-line.ts'
 import { isEarlier, traceInVersion } from './content-holders.ts'
+import { hasWord } from './telling-lines.ts'
 
 /** Max earlier contents that are compared, the newest first. */
 const maxCompared = 8
@@ -117,10 +118,6 @@ function countsOf(texts: readonly string[]): Map<string, number> {
 /** Whether a line is part of a longest common subsequence. */
 function isMatched([first = newLine]: readonly number[]): boolean {
   return first !== newLine
-}
-
-function hasWord(text: string): boolean {
-  return /[\p{L}\p{N}]/u.test(text)
 }
 
 /**

@@ -19,7 +19,7 @@ interface SimilarVersion {
   version: FileVersion
   /** Its content is not known, or too large to be compared. */
   isUnread?: boolean
-  /** It has all significant lines that the text's file kept, and others of the text. */
+  /** It has all significant lines that the text's file kept, and others of the text, or is gone. */
   mayReplace?: boolean
 }
 
@@ -35,27 +35,39 @@ export async function similarVersions(
   text: string,
 ): Promise<{ similar: SimilarVersion[]; isCut: boolean }> {
   const lines = significantLines(text)
-  const isLarge = text.length >= minUnreadLength
+  const wanted = { text, lines, isLarge: text.length >= minUnreadLength }
   const newLines = new Set(linesIn(text).filter((_, at) => !file.kept?.has(at)))
   const kept = new Set([...lines].filter((line) => !newLines.has(line)))
   const own = new Set(replacedOwnVersions(file))
-  const ofOwn = own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { lines, kept, isLarge })
+  const ofOwn =
+    own.size === 0 ? [] : await similarVersionsOf(tracer, file, file.versions, { ...wanted, kept, isGone: false })
   const similar = ofOwn.filter(({ version }) => own.has(version))
   const { files, isCut } = await tracer.index.filesWith(file.path, lines, newLines)
-  for (const { name, shared, letters, sharedNew, hasGap, isUnread } of files) {
+  for (const { name, shared, letters, sharedNew, hasGap, isUnread, isSmall } of files) {
     const isGone = !(await tracer.disk.has(name))
     const mayHaveMoved = hasGap || isGone
     const isLike = shared >= minSimilarShare * lines.size && letters >= minSimilarLetters
-    const mayBeStrong = isLike || shared >= minContained
-    if (shared === 0 ? !(isUnread && (isGone || isLarge)) : !mayBeStrong && !mayHaveMoved && sharedNew === 0) continue
+    const mayBeWhole = isSmall && sharedNew > 0 && letters >= minSimilarLetters
+    const mayBeStrong = isLike || shared >= minContained || mayBeWhole
+    if (shared === 0 ? !(isUnread && (isGone || wanted.isLarge)) : !mayBeStrong && !mayHaveMoved && sharedNew === 0)
+      continue
     const versions = await tracer.versions.of(join(name.folder, name.path))
     const last = versions.at(-1)
     // Neither has a line that tells where it is from.
     if (lines.size === 0 && last?.after) similar.push({ version: last, ...uncompared })
     if (!mayBeStrong && !mayHaveMoved && last && (await isStillThere(last, versions, tracer.disk))) continue
-    similar.push(...(await similarVersionsOf(tracer, file, versions, { lines, kept, isLarge })))
+    similar.push(...(await similarVersionsOf(tracer, file, versions, { ...wanted, kept, isGone })))
   }
   return { similar, isCut }
+}
+
+/** A text that is compared with versions. */
+interface ComparedText {
+  text: string
+  /** Its significant lines, and those that its file kept. */
+  lines: ReadonlySet<string>
+  kept: ReadonlySet<string>
+  isLarge: boolean
 }
 
 /**
@@ -66,7 +78,7 @@ async function similarVersionsOf(
   { contents, disk }: Tracer,
   file: MovedFile,
   versions: readonly FileVersion[],
-  { lines, kept, isLarge }: { lines: ReadonlySet<string>; kept: ReadonlySet<string>; isLarge: boolean },
+  { text, lines, kept, isLarge, isGone }: ComparedText & { isGone: boolean },
 ): Promise<SimilarVersion[]> {
   const earlier = versions.filter((each) => isEarlier(each, file))
   const mayHaveMovedAway = async (version: FileVersion) =>
@@ -83,21 +95,34 @@ async function similarVersionsOf(
         similar.push({ version, ...uncompared, isWeak: true })
       continue
     }
-    const oldLines = significantLines((bytes && decodeText(bytes)) ?? '')
+    const oldText = (bytes && decodeText(bytes)) ?? ''
+    const oldLines = significantLines(oldText)
     const shared = [...oldLines].filter((line) => lines.has(line))
     const isShort = shared.length < minSimilarLines || shared.join('').length < minSimilarLetters
     const sizes = [oldLines.size, lines.size]
     const size = shared.length >= minContained ? Math.min(...sizes) : Math.max(...sizes)
-    const isWeak = isShort || shared.length < minSimilarShare * size
+    const isWeak = (isShort || shared.length < minSimilarShare * size) && !hasWhole(text, oldText)
     const mayHaveMoved = shared.length > 0 && (await mayHaveMovedAway(version))
     if (shared.length === 0 || (isWeak && !mayHaveMoved)) continue
-    const mayReplace = shared.length > kept.size && [...kept].every((line) => oldLines.has(line))
+    // A file that is gone without a record of that may have been moved onto this one.
+    const mayBeHere = isGone && !file.isInPlace && version === versions.at(-1)
+    const isLikelier = shared.length > kept.size || mayBeHere
+    const mayReplace = isLikelier && [...kept].every((line) => oldLines.has(line))
     similar.push({ version, isWeak, mayReplace })
   }
   const strong = similar.filter(({ isWeak }) => !isWeak)
   if (strong.length > 0) return strong
   const unread = others.map((version) => ({ version, ...uncompared }))
   return [...similar, ...unread]
+}
+
+/** Whether a text has all lines of another one together, as if that had been added to it. */
+function hasWhole(text: string, part: string): boolean {
+  const lines = linesIn(part)
+  const first = lines.findIndex((line) => line.trim() !== '')
+  const last = lines.findLastIndex((line) => line.trim() !== '')
+  const whole = lines.slice(first, last + 1).join('\n')
+  return whole.length >= minSimilarLetters && `\n${linesIn(text).join('\n')}\n`.includes(`\n${whole}\n`)
 }
 
 /**
