@@ -97,10 +97,14 @@ export class CommandTransfers {
       const unknown = unknownAuthor(since, `it was made of several files more than ${maxMerges} times`)
       return lines.map(() => ({ author: unknown, transfers: [] }))
     }
+    const command = (await this.#tracer.calls.commandOf(version)) ?? ''
+    const texts = await this.#lines.textsOf(left.node)
     return mergedOrigins(
       this.#tracer,
       {
         ...{ version, author, since, own },
+        isInCommand: (line) => isInCommand(command, texts[line]),
+        isTransferProved: (path) => this.#isTransferProved(path, version),
         same: (asked) => traceCopiedContent(this.#tracer, file, { version, author }, asked),
         other: (path, hash, asked) => this.#traceInOtherFile(left, path, hash, asked),
       },
