@@ -157,8 +157,11 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
   const isOwnMainSource = isMadeOf(newLines, distinctLines(before))
-  if (before) await add(before, { isMainSource: isOwnMainSource, isOwn: true, isProved: true }, merge.own)
   const files = await filesOfCall(tracer, version)
+  const { replaced, identity } = version
+  const isNewFile = identity !== replaced?.identity && files.some((each) => each.identity === replaced?.identity)
+  const isOwnProved = !isNewFile || (await merge.isTransferProved(join(version.folder, version.path)))
+  if (before) await add(before, { isMainSource: isOwnMainSource, isOwn: true, isProved: isOwnProved }, merge.own)
   for (const { path, isMainSource } of new LostFiles(files).sourcesOf(version.path, newLines)) {
     const { bytes, sha256 = '' } = files.find((each) => each.path === path)?.before ?? {}
     const whole = join(version.folder, path)
@@ -177,8 +180,8 @@ async function filesOfCall({ rows, contents }: Tracer, { runId, callId }: FileVe
     return { sha256: hash, ...(bytes && { bytes }) }
   }
   const files = []
-  for (const { path, before, after } of await versionsOfCall(rows, runId ?? '', callId ?? ''))
-    files.push({ path, before: await content(before), after: await content(after) })
+  for (const { path, before, after, identity = null } of await versionsOfCall(rows, runId ?? '', callId ?? ''))
+    files.push({ path, before: await content(before), after: await content(after), identity })
   return files
 }
 

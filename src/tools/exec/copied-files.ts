@@ -16,6 +16,8 @@ const maxCopies = 16
 
 // The last word, or that behind `-t`, says where the files go.
 const copiers = new Set(['cp', 'mv', 'rsync', 'ln', 'ditto', 'scp', 'install', 'git mv'])
+// They write what they read to the same name, and may keep the old file under another one.
+const rewriters = /^(?:sed|perl|ruby|g?awk) (?:.* )?-\w*i/
 // They name both in other ways.
 const packers = new Set(['tar', 'cpio', 'dd', 'tee', 'split', 'git archive', 'git checkout-index'])
 const readingCode =
@@ -48,6 +50,11 @@ export function transfersFile(command: string, { folder, source, target }: Trans
 }
 
 type FileTest = (words: readonly string[]) => boolean
+/** The text of a command that begins in another folder than that of its session. */
+export function commandIn(folder: string, command: string): string {
+  return /^\.?$/.test(folder) ? command : `cd '${folder.replaceAll("'", "'\\''")}'; ${command}`
+}
+
 /** Whether one of the values of a word is a path. */
 type NameTest = (words: readonly string[], path: string) => boolean
 
@@ -66,6 +73,7 @@ function isTransfer(step: readonly ShellProgram[], source: string, target: strin
   const read = step.flatMap(({ words }) => words)
   const files = read.filter(([word = '']) => !/\s/.test(word))
   return step.some(({ name, words, outputs }) => {
+    if (source === target && rewriters.test([name, ...words.flat()].join(' '))) return words.some(isFrom)
     if (copiers.has(name)) return isTo(destination(words)) && sourcesIn(words).some(isFrom)
     if (packers.has(name) && isBetween([...read, ...outputs].map(withoutKeys))) return true
     if (words.flat().some((text) => isCodeBetween(text, isFrom, isTo))) return true

@@ -10,6 +10,7 @@ import type {
   Touched,
   TouchedFiles,
 } from '../../domain/tools/touched.ts'
+import { transfersFile } from '../exec/copied-files.ts'
 import type { FileThreads } from '../files/file-threads.ts'
 import { isTemporary } from '../files/place.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
@@ -26,6 +27,8 @@ const maxHiddenNamed = 200
 /** Folder to watch. `hiddenBy`: the command to blame for changes in hidden files; absent to skip these. */
 interface WatchedFolder {
   folder: PathAddress
+  /** What is run there. */
+  command: string
   signal: AbortSignal
   hiddenBy?: HiddenChanges['by']
 }
@@ -80,7 +83,7 @@ const maxStoredFiles = 1000
 /** Versions of the files that a command changed, with the file that each was moved or copied from. */
 async function versionsAfter(
   known: KnownContents,
-  { folder, signal }: WatchedFolder,
+  { folder, command, signal }: WatchedFolder,
   { marks, contents, changed }: FolderBefore & { changed: ReadonlyMap<string, string | null> },
 ): Promise<Omit<CommandVersions, 'folder'>> {
   const named = [...changed].slice(0, maxStoredFiles)
@@ -98,7 +101,8 @@ async function versionsAfter(
     // Skip the temporary file of a concurrent write, which has a version of its own.
     .filter(({ path, before, after }) => !isTemporary(path) || before?.sha256 || after?.sha256)
   const before = { marks, contents }
-  return { versions: withOrigins(versions, before), left: changed.size - named.length, before }
+  const copies = (source: string, target: string) => transfersFile(command, { folder: folder.folder, source, target })
+  return { versions: withOrigins(versions, before, copies), left: changed.size - named.length, before }
 }
 
 /** Undefined if the scan failed: then hidden files count as possibly changed. */
