@@ -23,7 +23,7 @@ import {
   unknownAuthor,
 } from './traced-line.ts'
 import { VersionAuthors } from './version-authors.ts'
-import { chainOf, type VersionNode } from './version-chain.ts'
+import { chainOf, runsThatBrought, type VersionNode } from './version-chain.ts'
 import { originsAmong, VersionLines } from './version-lines.ts'
 
 /** Max moves and copies that a line is followed through. */
@@ -166,9 +166,10 @@ export class LineTracer implements Tracer {
     }
     const newSpans = open.follow(map ?? [])
     if (newSpans.length === 0) return
-    const author = map ? await authorOf() : await this.#authorOfMissing(file, node)
-    open.resolveSpans(author, newSpans)
     const added = linesOfSpans(newSpans)
+    if (!map) return this.#resolveMissing(open, file, node, added)
+    const author = await authorOf()
+    open.resolveSpans(author, newSpans)
     const copied = await this.#copiedBy(file, node, author, added)
     for (const [at, { slot }] of (copied ? added : []).entries()) open.resolveLine(slot, copied?.[at] as TracedLine)
   }
@@ -202,15 +203,23 @@ export class LineTracer implements Tracer {
     return traceCopiedContent(this, file, { version: via.version, author }, numbers)
   }
 
-  /** Author of lines that cannot be followed further because a content is missing. */
-  async #authorOfMissing(file: TracedFile, { via, parent, at, hash }: VersionNode): Promise<LineAuthor> {
-    const since = parent?.at ?? at
-    if (hash !== '' && parent?.hash !== '') return unknownAuthor(since, 'versions in between are missing')
-    return unknownAuthor(
-      since,
-      'what a command left was not read',
-      await this.#authors.possibleRunsOf(file, [via, parent?.via]),
-    )
+  /** Lines cannot be followed further because a content is missing: runs that brought such lines before may have written them. */
+  async #resolveMissing(
+    open: OpenLines,
+    file: TracedFile,
+    node: VersionNode,
+    lines: readonly { line: number; slot: number }[],
+  ): Promise<void> {
+    const { via, parent, at, hash } = node
+    const isUnread = hash === '' || parent?.hash === ''
+    const why = isUnread ? 'what a command left was not read' : 'a version in between is missing, or no text'
+    const runIds = await this.#authors.possibleRunsOf(file, isUnread ? [via, parent?.via] : [via])
+    const texts = await this.#lines.textsOf(node)
+    const brought = runsThatBrought(parent)
+    for (const { line, slot } of lines) {
+      const all = [...new Set([...runIds, ...brought(texts[line] ?? '')])]
+      open.resolveLine(slot, { author: unknownAuthor(parent?.at ?? at, why, all), transfers: [] })
+    }
   }
 
   /** The version of another file that this one was before it was renamed: not if it is the one that was here before. */

@@ -103,11 +103,11 @@ export class VersionAuthors {
     return author.by === 'before' ? ((await this.#unseen.authorElsewhere(path, times)) ?? author) : author
   }
 
-  /** Runs of the commands that left these versions, and of concurrent commands. */
+  /** Runs that left these versions, and of concurrent commands. */
   async possibleRunsOf(file: TracedFile, all: (VersionNode['via'] | undefined)[]): Promise<string[]> {
     const runIds: string[] = []
     for (const via of all) {
-      if (via?.kind !== 'version' || !via.version.command) continue
+      if (via?.kind !== 'version') continue
       const concurrent = await this.#concurrentAuthor(file, via.version)
       runIds.push(...(concurrent?.by === 'unknown' ? concurrent.runIds : runsOfVersions([via.version])))
     }
