@@ -177,15 +177,16 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await authors('b.py', 6)).toEqual([...some(4, first), { by: 'outside' }, by(mover)])
   })
 
-  test('one that was not read before the command is found by what a run wrote, and else unknown', async () => {
+  test('one that was not read before the command is found by its identity, also if a hand changed it', async () => {
     const first = await say(write('old.py', linesOf('old', 4)))
-    await say(write('other.py', linesOf('other', 4)))
+    const second = await say(write('other.py', linesOf('other', 4)))
     appendFileSync(at('other.py'), 'added by hand\n')
     // More than is read before a command, all of it changed later.
     for (let each = 0; each < 9; each++) writeFileSync(at(`large-${each}`), 'x'.repeat(1_000_000))
-    const mover = await exec('mv old.py new.py && mv other.py another.py')
+    await exec('mv old.py new.py && mv other.py another.py')
     expect(await authors('new.py', 4)).toEqual(some(4, first))
-    expect(await author('another.py:1')).toEqual(unknown(mover))
+    expect(await authors('another.py', 4)).toEqual(some(4, second))
+    expect(await author('another.py:5')).not.toHaveProperty('runId')
   })
 
   test('a temporary file of a write that comes by makes no line of a command unknown', async () => {

@@ -57,9 +57,9 @@ export async function reportTouched<T>(
   )
   if ('unseen' in after) return { done, touched: after }
   const { directories } = after
-  const versions = await versionsAfter(known, unabortable, { marks, contents, changed: new Map(after.marks) }).catch(
-    () => undefined,
-  )
+  const changed = new Map(after.marks)
+  const hidden = new Set(before.hidden)
+  const versions = await versionsAfter(known, unabortable, { marks, contents, changed, hidden }).catch(() => undefined)
   const ended = { done, ...(versions && { versions: { folder: after.touched.folder, ...versions } }) }
   if (!hiddenBefore || !hiddenBy) return { ...ended, touched: { ...after.touched, ...otherChanges(directories) } }
   const paths = [...new Set([...before.hidden, ...after.hidden])]
@@ -84,7 +84,15 @@ const maxStoredFiles = 1000
 async function versionsAfter(
   known: KnownContents,
   { folder, command, signal }: WatchedFolder,
-  { marks, contents, changed }: FolderBefore & { changed: ReadonlyMap<string, string | null> },
+  {
+    marks,
+    contents,
+    changed,
+    hidden,
+  }: FolderBefore & {
+    changed: ReadonlyMap<string, string | null>
+    hidden: ReadonlySet<string>
+  },
 ): Promise<Omit<CommandVersions, 'folder'>> {
   const named = [...changed].slice(0, maxStoredFiles)
   const present = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
@@ -94,7 +102,7 @@ async function versionsAfter(
     .map(
       ([path, mark]): CommandVersion => ({
         path,
-        before: marks.has(path) ? (contents.get(path) ?? unread) : null,
+        before: marks.has(path) ? (contents.get(path) ?? unread) : isBelowAny(path, hidden) ? unread : null,
         after: mark === null ? null : (now.get(path) ?? unread),
       }),
     )
@@ -103,6 +111,13 @@ async function versionsAfter(
   const before = { marks, contents }
   const copies = (source: string, target: string) => transfersFile(command, { folder: folder.folder, source, target })
   return { versions: withOrigins(versions, before, copies), left: changed.size - named.length, before }
+}
+
+/** Whether a path, or a directory above it, is one of these. */
+function isBelowAny(path: string, paths: ReadonlySet<string>): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
+    if (paths.has(path.slice(0, end))) return true
+  return false
 }
 
 /** Undefined if the scan failed: then hidden files count as possibly changed. */
