@@ -119,6 +119,16 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     ])
   })
 
+  test('lines that a command puts in the opposite order keep their authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 12)))
+    const second = await say(edit('a.py', 'line 3 that a is made of', 'line 3 that the second run wrote'))
+    const turner = await exec('tac a.py > t && mv t a.py')
+    expect(await authors('a.py', 12)).toEqual([...some(9, first), by(second), ...some(2, first)])
+    await exec("tac a.py > t && { cat t; printf 'added by the command\\n'; } > a.py; rm t")
+    expect(await authors('a.py', 12)).toEqual([...some(2, first), by(second), ...some(9, first)])
+    expect(await author('a.py:13')).not.toEqual(by(turner))
+  })
+
   test('one that is put aside and changed, while its name gets another content, keeps its authors', async () => {
     const first = await say(write('a.py', linesOf('a', 5)))
     const mover = await exec(
