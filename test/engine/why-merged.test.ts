@@ -129,6 +129,13 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await author('a.py:13')).not.toEqual(by(turner))
   })
 
+  test('lines of several files that a command sorts into one keep their authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 3)))
+    const second = await say(write('b.py', linesOf('b', 3)))
+    await exec("awk '{ print }' a.py b.py | sort > c.py; rm a.py b.py")
+    expect(await authors('c.py', 6)).toEqual([first, second, first, second, first, second].map(by))
+  })
+
   test('one that is put aside and changed, while its name gets another content, keeps its authors', async () => {
     const first = await say(write('a.py', linesOf('a', 5)))
     const mover = await exec(

@@ -68,6 +68,16 @@ describe.each(databases)('files from places where nothing looks, on %s', (databa
     await judge('b.txt', () => first)
   })
 
+  test('a command’s package file that another command copies, and a third one moves', async () => {
+    const first = await exec(`mkdir -p node_modules/p; (${print('p')}) > node_modules/p/i.js`)
+    await later()
+    const second = await exec('mkdir vendor; cp -r node_modules/p vendor/p')
+    await judge('vendor/p/i.js', () => [first, second])
+    await later()
+    await exec('mv node_modules/p/i.js i.js')
+    await judge('i.js', () => first)
+  })
+
   test('the user’s ignored file that a command moves', async () => {
     put('.gitignore', 'tmp/\n')
     put('tmp/b.txt', linesOf('user'))

@@ -69,7 +69,8 @@ export async function mergedOrigins(
     const inBlock = withLine.filter(({ isInMatchingBlock }) => isInMatchingBlock[line])
     const isInLikelyBlock = inBlock.some((each) => likely.includes(each))
     const isInAll = sources.every((each) => !each.isMainSource || (likely.includes(each) && isAnchored(each, line)))
-    const isKept = isInLikelyBlock || (isInAll && likely.length > 0)
+    const isTaken = likely.some((each) => !each.isOwn && each.isProved && each.isUniqueByLength[line])
+    const isKept = isInLikelyBlock || (isInAll && likely.length > 0) || (isTaken && !merge.isInCommand(line))
     // If several files contain the line, prefer the one whose neighbouring lines match too; even more so if it cannot be new there.
     const notNew = inBlock.filter(({ origins }) => !origins[line]?.includes(newLine))
     const from = !isInLikelyBlock ? withLine : notNew.length > 0 ? notNew : inBlock

@@ -57,7 +57,7 @@ export class VersionAuthors {
    * looks.
    */
   async isFromElsewhere({ identity, command, replaced, runId, callId }: FileVersion): Promise<boolean> {
-    if (!command || command.origin || identity === undefined || identity === replaced?.identity) return false
+    if (!command || identity === undefined || identity === replaced?.identity) return false
     if (birthOf(identity) >= command.since - fileTimeSlackMs) return false
     const changed = await versionsOfCall(this.#rows, runId ?? '', callId ?? '')
     return !changed.some((each) => each.replaced?.identity === identity)
