@@ -11,7 +11,7 @@ const print = (name: string, count = 12) => `for n in $(seq ${count}); do echo "
 
 describe.each(databases)('files from places where nothing looks, on %s', (database) => {
   const test = testOn(database)
-  const { say, exec, put, judge, begin } = everydayHands(database)
+  const { say, exec, put, judge, begin, restart } = everydayHands(database)
   const isClean = true
 
   test('a command’s file that another command makes no longer ignored', async () => {
@@ -66,6 +66,15 @@ describe.each(databases)('files from places where nothing looks, on %s', (databa
     await later()
     await exec('mv dist/b.txt b.txt')
     await judge('b.txt', () => first)
+  })
+
+  test('an ignored file of a command that was cut off, and another one moves', async () => {
+    put('.gitignore', 'dist/\n')
+    const { runId } = await begin(`mkdir dist; (${print('b')}) > dist/b.txt`)
+    await restart()
+    await later()
+    await exec('mv dist/b.txt b.txt')
+    await judge('b.txt', () => runId)
   })
 
   test('a command’s package file that another command copies, and a third one moves', async () => {
