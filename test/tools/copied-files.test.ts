@@ -41,6 +41,8 @@ test.each([
   [`python -c "Path('b.py').write_text(Path('a.py').read_text())"`, 'a.py', 'b.py'],
   [`node -e "fs.writeFileSync('b.py', fs.readFileSync('a.py') + 'x')"`, 'a.py', 'b.py'],
   ['{ echo new; cat a.py; } > b.py', 'a.py', 'b.py'],
+  ['for f in c.py a.py; do cat "$f"; done > b.py', 'a.py', 'b.py'],
+  ['if test -f a.py; then cat a.py; fi > b.py', 'a.py', 'b.py'],
   ['(cat a.py; cat c.py) | sort > b.py', 'a.py', 'b.py'],
   ['grep -v x a.py > t && mv t b.py', 'a.py', 'b.py'],
   ['python gen.py > b.py; cat a.py > b.py', 'a.py', 'b.py'],

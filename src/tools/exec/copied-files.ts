@@ -31,30 +31,37 @@ const copyingCode = /\b(?:copy|cp|rename|move)\w*\(([^()]*)\)/gi
  * a shell knows which file it is.
  */
 export function transfersFile(command: string, { folder, source, target }: Transfer): boolean {
-  if (command.length > maxLength) return false
+  return transfersIn(command, folder)(source, target)
+}
+
+/** The same for many files: the command is read once. */
+export function transfersIn(command: string, folder: string): (source: string, target: string) => boolean {
+  if (command.length > maxLength) return () => false
   const steps = shellSteps(command)
   // Elsewhere a name may be that of a file below.
   const isBelow = steps.flat().some(({ name, words }) => /^(?:cd|pushd|find)$/.test(name) || hasOption(words, '-C'))
   const names: NameTest = (words, path) => namesFile(words, folder, path, isBelow)
-  let copies = [source]
-  let isMade = false
-  for (const step of steps) {
-    const isOverwritten = (path: string) =>
-      step.some(({ overwrites }) => overwrites.some((words) => names(words, path)))
-    if (copies.some((from) => isTransfer(step, from, target, names))) isMade = true
-    else if (isOverwritten(target)) isMade = false
-    const made = copies.length < maxCopies ? copiesMade(step, copies, names) : []
-    copies = [...copies.filter((path) => !isOverwritten(path)), ...made]
+  return (source, target) => {
+    let copies = [source]
+    let isMade = false
+    for (const step of steps) {
+      const isOverwritten = (path: string) =>
+        step.some(({ overwrites }) => overwrites.some((words) => names(words, path)))
+      if (copies.some((from) => isTransfer(step, from, target, names))) isMade = true
+      else if (isOverwritten(target)) isMade = false
+      const made = copies.length < maxCopies ? copiesMade(step, copies, names) : []
+      copies = [...copies.filter((path) => !isOverwritten(path)), ...made]
+    }
+    return isMade
   }
-  return isMade
 }
 
-type FileTest = (words: readonly string[]) => boolean
 /** The text of a command that begins in another folder than that of its session. */
 export function commandIn(folder: string, command: string): string {
   return /^\.?$/.test(folder) ? command : `cd '${folder.replaceAll("'", "'\\''")}'; ${command}`
 }
 
+type FileTest = (words: readonly string[]) => boolean
 /** Whether one of the values of a word is a path. */
 type NameTest = (words: readonly string[], path: string) => boolean
 

@@ -6,6 +6,8 @@ import { SimilarFiles } from './similar-files.ts'
 /** A shorter content may be equal by chance. */
 const minBytes = 40
 const minLines = 2
+/** A content that more files have is not looked for in the steps of a command. */
+const maxEqualFiles = 20
 
 /**
  * Adds to each new content the file that it was moved or copied from, if there is only one candidate: a removed file with the same
@@ -49,7 +51,7 @@ export function withOrigins(
     if (same.length > 1) return ''
     if (only !== undefined && before === null && isDistinctiveContent(after))
       return copied.length === 1 && isAllRead ? only : ''
-    const [source, ...sources] = copied.filter((from) => copies(from, path))
+    const [source, ...sources] = copied.length > maxEqualFiles ? [] : copied.filter((from) => copies(from, path))
     if (source !== undefined && sources.length === 0 && isDistinctiveContent(after)) return source
     const own = isRenamed(version) ? path : undefined
     if (only !== undefined) return own

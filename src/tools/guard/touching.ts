@@ -10,7 +10,7 @@ import type {
   Touched,
   TouchedFiles,
 } from '../../domain/tools/touched.ts'
-import { transfersFile } from '../exec/copied-files.ts'
+import { transfersIn } from '../exec/copied-files.ts'
 import type { FileThreads } from '../files/file-threads.ts'
 import { isTemporary } from '../files/place.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
@@ -109,8 +109,11 @@ async function versionsAfter(
     // Skip the temporary file of a concurrent write, which has a version of its own.
     .filter(({ path, before, after }) => !isTemporary(path) || before?.sha256 || after?.sha256)
   const before = { marks, contents }
-  const copies = (source: string, target: string) => transfersFile(command, { folder: folder.folder, source, target })
-  return { versions: withOrigins(versions, before, copies), left: changed.size - named.length, before }
+  return {
+    versions: withOrigins(versions, before, transfersIn(command, folder.folder)),
+    left: changed.size - named.length,
+    before,
+  }
 }
 
 /** Whether a path, or a directory above it, is one of these. */
