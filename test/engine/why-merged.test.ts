@@ -119,6 +119,23 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     ])
   })
 
+  test('lines that a command puts in the opposite order keep their authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 12)))
+    const second = await say(edit('a.py', 'line 3 that a is made of', 'line 3 that the second run wrote'))
+    const turner = await exec('tac a.py > t && mv t a.py')
+    expect(await authors('a.py', 12)).toEqual([...some(9, first), by(second), ...some(2, first)])
+    await exec("tac a.py > t && { cat t; printf 'added by the command\\n'; } > a.py; rm t")
+    expect(await authors('a.py', 12)).toEqual([...some(2, first), by(second), ...some(9, first)])
+    expect(await author('a.py:13')).not.toEqual(by(turner))
+  })
+
+  test('lines of several files that a command sorts into one keep their authors', async () => {
+    const first = await say(write('a.py', linesOf('a', 3)))
+    const second = await say(write('b.py', linesOf('b', 3)))
+    await exec("awk '{ print }' a.py b.py | sort > c.py; rm a.py b.py")
+    expect(await authors('c.py', 6)).toEqual([first, second, first, second, first, second].map(by))
+  })
+
   test('one that is put aside and changed, while its name gets another content, keeps its authors', async () => {
     const first = await say(write('a.py', linesOf('a', 5)))
     const mover = await exec(
@@ -162,11 +179,11 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
 
   test('a line that stays in its file is no matter of another one that is removed', async () => {
     const first = await say(write('a.py', `import os\n${linesOf('a', 5)}`))
-    const second = await say(write('b.py', `import os\n${linesOf('b', 5)}`))
+    await say(write('b.py', `import os\n${linesOf('b', 5)}`))
     const other = await exec("rm b.py && sed -i 's/line 3/LINE 3/' a.py && printf 'import os\\nnew\\n' > c.py")
     expect(await authors('a.py', 6)).toEqual([...some(3, first), by(other), ...some(2, first)])
-    // It may be all that is left of the other one.
-    expect(await authors('c.py', 2)).toEqual([unknown(second, other), by(other)])
+    // The command has it in its own text: it need not be all that is left of the other one.
+    expect(await authors('c.py', 2)).toEqual([by(other), by(other)])
   })
 
   test('what a hand had changed before is told as such behind the move', async () => {
@@ -177,15 +194,16 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await authors('b.py', 6)).toEqual([...some(4, first), { by: 'outside' }, by(mover)])
   })
 
-  test('one that was not read before the command is found by what a run wrote, and else unknown', async () => {
+  test('one that was not read before the command is found by its identity, also if a hand changed it', async () => {
     const first = await say(write('old.py', linesOf('old', 4)))
-    await say(write('other.py', linesOf('other', 4)))
+    const second = await say(write('other.py', linesOf('other', 4)))
     appendFileSync(at('other.py'), 'added by hand\n')
     // More than is read before a command, all of it changed later.
     for (let each = 0; each < 9; each++) writeFileSync(at(`large-${each}`), 'x'.repeat(1_000_000))
-    const mover = await exec('mv old.py new.py && mv other.py another.py')
+    await exec('mv old.py new.py && mv other.py another.py')
     expect(await authors('new.py', 4)).toEqual(some(4, first))
-    expect(await author('another.py:1')).toEqual(unknown(mover))
+    expect(await authors('another.py', 4)).toEqual(some(4, second))
+    expect(await author('another.py:5')).not.toHaveProperty('runId')
   })
 
   test('a temporary file of a write that comes by makes no line of a command unknown', async () => {

@@ -37,6 +37,15 @@ test.each([
   ['mkdir tmp; mv a.py tmp; mv tmp/a.py lib/b.py', 'a.py', 'lib/b.py'],
   ['find . -name a.py -exec mv {} b.py \\;', 'a.py', 'b.py'],
   [`python -c "import shutil; shutil.copytree('src','lib')"`, 'src/a.py', 'lib/a.py'],
+  [`python -c "s=open('a.py').read(); open('b.py','w').write(s[:99])"`, 'a.py', 'b.py'],
+  [`python -c "Path('b.py').write_text(Path('a.py').read_text())"`, 'a.py', 'b.py'],
+  [`node -e "fs.writeFileSync('b.py', fs.readFileSync('a.py') + 'x')"`, 'a.py', 'b.py'],
+  ['{ echo new; cat a.py; } > b.py', 'a.py', 'b.py'],
+  ['for f in c.py a.py; do cat "$f"; done > b.py', 'a.py', 'b.py'],
+  ['if test -f a.py; then cat a.py; fi > b.py', 'a.py', 'b.py'],
+  ['(cat a.py; cat c.py) | sort > b.py', 'a.py', 'b.py'],
+  ['grep -v x a.py > t && mv t b.py', 'a.py', 'b.py'],
+  ['python gen.py > b.py; cat a.py > b.py', 'a.py', 'b.py'],
 ])('"%s" copies or moves %s to %s', (command, source, target) => {
   expect(transfersFile(command, { folder, source, target })).toBe(true)
 })
@@ -47,6 +56,12 @@ test.each([
   'python gen.py > new.ini && git add old.ini new.ini && git commit -m "replaces old.ini"',
   "echo 'this replaces old.ini'; python gen.py > new.ini",
   'cp old.ini keep.txt; python gen.py > new.ini',
+  'cp old.ini new.ini; python gen.py > new.ini',
+  'cp old.ini new.ini; (echo header; python gen.py) > new.ini',
+  'python gen.py > old.ini; cp old.ini new.ini',
+  '(cat old.ini; python gen.py) | python convert.py > new.ini',
+  `python -c "os.remove('old.ini'); open('new.ini','w').write(text)"`,
+  `python -c "open('old.ini','w').write(''); open('new.ini','w').write(text)"`,
   'mv old.ini old.bak; python gen.py > new.ini',
   'rm old.ini; python gen.py > new.ini',
   'git rm -q old.ini; python gen.py > new.ini',

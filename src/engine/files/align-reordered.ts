@@ -11,9 +11,9 @@ import { anyEqualLine, indexLines, maxEqualLines, newLine } from './possible-ori
 export function alignReordered(oldLines: readonly string[], newLines: readonly string[]): Alignment {
   const alignment = alignLines(oldLines, newLines)
   if (!alignment.from.includes(newLine)) return alignment
-  if (isHardlyKept(oldLines, alignment)) return withAllNew(alignment)
   const isPermutation = hasSameLines(oldLines, newLines)
   const moved = movedLines(oldLines, newLines, isPermutation)
+  if (moved.size === 0 && !isPermutation && isHardlyKept(oldLines, alignment)) return withAllNew(alignment)
   const isReordered = isPermutation || [...moved].some(([line, place]) => alignment.from[line] !== place)
   if (!isReordered) return withLostLines(alignment, oldLines, newLines)
   const changed = alignedParts(oldLines, newLines).filter((part) => !isUnchanged(part))

@@ -3,6 +3,7 @@ import type { FileIdentity } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
+import { commandIn } from '../../tools/exec/copied-files.ts'
 import { findCall } from '../run/calls/find-call.ts'
 import { Journal } from '../run/context/journal.ts'
 import { type GivenTexts, textsGivenBefore } from './by-hand/given-texts.ts'
@@ -44,8 +45,8 @@ export class CallFacts {
     const key = `${runId} ${callId}`
     if (!this.#commands.has(key)) {
       const call = runId === null ? undefined : await findCall(this.#rows, runId, callId ?? '')
-      const { command } = (call?.input ?? {}) as Record<string, unknown>
-      this.#commands.set(key, typeof command === 'string' ? command : undefined)
+      const { command, cwd = '' } = (call?.input ?? {}) as Record<string, unknown>
+      this.#commands.set(key, typeof command === 'string' ? commandIn(String(cwd), command) : undefined)
     }
     return this.#commands.get(key)
   }

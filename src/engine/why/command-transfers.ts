@@ -1,4 +1,5 @@
 import { join, relative } from 'node:path'
+import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { lineBefore } from '../files/line-map.ts'
@@ -97,10 +98,14 @@ export class CommandTransfers {
       const unknown = unknownAuthor(since, `it was made of several files more than ${maxMerges} times`)
       return lines.map(() => ({ author: unknown, transfers: [] }))
     }
+    const command = (await this.#tracer.calls.commandOf(version)) ?? ''
+    const texts = await this.#lines.textsOf(left.node)
     return mergedOrigins(
       this.#tracer,
       {
         ...{ version, author, since, own },
+        isInCommand: (line) => isInCommand(command, texts[line]),
+        isTransferProved: (path) => this.#isTransferProved(path, version),
         same: (asked) => traceCopiedContent(this.#tracer, file, { version, author }, asked),
         other: (path, hash, asked) => this.#traceInOtherFile(left, path, hash, asked),
       },
@@ -122,7 +127,17 @@ export class CommandTransfers {
     const all = await this.#tracer.versions.of(path)
     const versions = all.filter((each) => isBefore(each, version))
     const transferCount = file.transferCount + 1
-    return this.#tracer.traceFrom(transfer, { path, versions, all, transferCount, end, before: version }, lines)
+    const times = await this.#timesBefore(version, path, hash)
+    const source = { path, versions, all, transferCount, end, before: version, ...times }
+    const traced = await this.#tracer.traceFrom(transfer, source, lines)
+    return path === file.path ? traced.map((each) => ({ ...each, transfers: each.transfers.slice(1) })) : traced
+  }
+
+  /** Times of a file that is still as it was before a command. */
+  async #timesBefore({ folder, command }: FileVersion, path: string, hash: string): Promise<FileTimes | undefined> {
+    const now = await this.#tracer.disk.read({ folder, path: relative(folder, path) })
+    const isUnchanged = now?.kind === 'file' && now.sha256 === hash && now.times.changedAt < (command?.since ?? 0)
+    return isUnchanged ? now.times : undefined
   }
 
   /** Whether a command has moved or copied a file, instead of writing the same: it is that file, or a step of the command does so. */

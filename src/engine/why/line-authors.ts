@@ -22,8 +22,9 @@ import {
   type Tracer,
   unknownAuthor,
 } from './traced-line.ts'
+import { madeElsewhere } from './unseen-commands.ts'
 import { VersionAuthors } from './version-authors.ts'
-import { chainOf, type VersionNode } from './version-chain.ts'
+import { chainOf, runsThatBrought, type VersionNode } from './version-chain.ts'
 import { originsAmong, VersionLines } from './version-lines.ts'
 
 /** Max moves and copies that a line is followed through. */
@@ -92,7 +93,7 @@ export class LineTracer implements Tracer {
         break
       }
       const renamed = await this.#findRenamed(current, node)
-      const openLines = renamed || this.#mayComeFromOtherFile(node) ? open.lines() : []
+      const openLines = renamed || (await this.#mayComeFromOtherFile(node)) ? open.lines() : []
       const inOtherFiles =
         openLines.length === 0 ? undefined : await this.#originsInOtherFiles({ ...current, renamed }, node, openLines)
       if (inOtherFiles) {
@@ -149,11 +150,21 @@ export class LineTracer implements Tracer {
     const map = await versionLines.mapOf(node)
     const restored = map && (await linesRestoredByCommand(this, { file, node, authorOf, versionLines }, map, open))
     const choices = await versionLines.choicesOf(node, (each) => open.hasUnmapped(each))
-    const lines = choices.length > 0 || restored ? open.lines() : []
+    const isOlder = node.via.kind === 'version' && (await this.#authors.isFromElsewhere(node.via.version))
+    const lines = choices.length > 0 || restored || isOlder ? open.lines() : []
     const leftOpen = originsAmong(
       choices,
       lines.map(({ line }) => line),
     )
+    if (map && isOlder) {
+      const possible: number[][] = []
+      for (const { line } of lines) possible[line] = [...new Set([lineBefore(map, line) ?? newLine, newLine])]
+      return open.followPossible(
+        possible,
+        { author: await authorOf(), moved: restored?.moved ?? new Map() },
+        { since, why: madeElsewhere },
+      )
+    }
     if (map && (restored || leftOpen.size > 0)) {
       const possible: number[][] = []
       for (const { line } of lines)
@@ -166,9 +177,10 @@ export class LineTracer implements Tracer {
     }
     const newSpans = open.follow(map ?? [])
     if (newSpans.length === 0) return
-    const author = map ? await authorOf() : await this.#authorOfMissing(file, node)
-    open.resolveSpans(author, newSpans)
     const added = linesOfSpans(newSpans)
+    if (!map) return this.#resolveMissing(open, file, node, added)
+    const author = await authorOf()
+    open.resolveSpans(author, newSpans)
     const copied = await this.#copiedBy(file, node, author, added)
     for (const [at, { slot }] of (copied ? added : []).entries()) open.resolveLine(slot, copied?.[at] as TracedLine)
   }
@@ -202,15 +214,23 @@ export class LineTracer implements Tracer {
     return traceCopiedContent(this, file, { version: via.version, author }, numbers)
   }
 
-  /** Author of lines that cannot be followed further because a content is missing. */
-  async #authorOfMissing(file: TracedFile, { via, parent, at, hash }: VersionNode): Promise<LineAuthor> {
-    const since = parent?.at ?? at
-    if (hash !== '' && parent?.hash !== '') return unknownAuthor(since, 'versions in between are missing')
-    return unknownAuthor(
-      since,
-      'what a command left was not read',
-      await this.#authors.possibleRunsOf(file, [via, parent?.via]),
-    )
+  /** Lines cannot be followed further because a content is missing: runs that brought such lines before may have written them. */
+  async #resolveMissing(
+    open: OpenLines,
+    file: TracedFile,
+    node: VersionNode,
+    lines: readonly { line: number; slot: number }[],
+  ): Promise<void> {
+    const { via, parent, at, hash } = node
+    const isUnread = hash === '' || parent?.hash === ''
+    const why = isUnread ? 'what a command left was not read' : 'a version in between is missing, or no text'
+    const runIds = await this.#authors.possibleRunsOf(file, isUnread ? [via, parent?.via] : [via])
+    const texts = await this.#lines.textsOf(node)
+    const brought = runsThatBrought(parent)
+    for (const { line, slot } of lines) {
+      const all = [...new Set([...runIds, ...brought(texts[line] ?? '')])]
+      open.resolveLine(slot, { author: unknownAuthor(parent?.at ?? at, why, all), transfers: [] })
+    }
   }
 
   /** The version of another file that this one was before it was renamed: not if it is the one that was here before. */
@@ -225,8 +245,11 @@ export class LineTracer implements Tracer {
     return before !== undefined && (await isSameFile(this, file, before)) === true
   }
 
-  #mayComeFromOtherFile({ via, parent }: VersionNode): boolean {
-    if (via.kind === 'version') return mayBeCopyOrMove(via.version)
+  async #mayComeFromOtherFile({ via, parent }: VersionNode): Promise<boolean> {
+    if (via.kind === 'version')
+      return (
+        mayBeCopyOrMove(via.version) || (isUnrecorded(parent) && (await this.#authors.isFromElsewhere(via.version)))
+      )
     return via.kind === 'start' || (parent?.hash ?? null) === null
   }
 
@@ -243,9 +266,33 @@ export class LineTracer implements Tracer {
     if (via.kind !== 'version')
       return linesOfNewFile(this, { file, node: { ...node, hash }, author, versionLines: this.#lines }, open)
     const { version } = via
+    if (await this.#authors.isFromElsewhere(version))
+      return this.#originsOfOlderFile(file, { ...node, hash }, version, author, open)
     return this.#transfers.originsOf({ file, node, version, author }, open, (lines) =>
       this.#walk({ ...file, before: version }, node.parent, lines),
     )
+  }
+
+  /** Traces lines of a file that a command brought from where nothing looks: another file may be recorded that it was before. */
+  async #originsOfOlderFile(
+    file: TracedFile,
+    node: VersionNode & { hash: string },
+    version: FileVersion,
+    author: LineAuthor,
+    open: readonly { line: number }[],
+  ): Promise<TracedLine[]> {
+    const { identity, modifiedAt, at } = version
+    const times = { changedAt: at, ...(modifiedAt !== undefined && { modifiedAt }), ...(identity && { identity }) }
+    const since = node.parent?.at
+    const moved = { ...file, ...times, before: version, ...(since !== undefined && { since }) }
+    const renamed = await findRenamed(this, moved, node.hash)
+    const changed = { file: { ...moved, renamed }, node, author, versionLines: this.#lines }
+    const traced = await linesOfNewFile(this, changed, open)
+    return open.map((_, index) => {
+      const { author: found, transfers: [first, ...rest] = [] } = traced?.[index] ?? { author, transfers: [] }
+      const how = first?.how === 'moved by hand' ? ('moved' as const) : ('copied' as const)
+      return { author: found, transfers: first ? [{ ...first, how, version }, ...rest] : [] }
+    })
   }
 }
 
@@ -253,6 +300,11 @@ const equalAfterManualChange = 'the file was changed outside heddle, and the ver
 
 function timesOfFound({ found, modifiedAt, identity }: FileVersion): Partial<FileTimes> {
   return { ...found, ...(modifiedAt !== undefined && { modifiedAt }), ...(identity !== undefined && { identity }) }
+}
+
+/** Whether there was no file, or nothing is known of it. */
+function isUnrecorded(node: VersionNode | undefined): boolean {
+  return !node?.hash && (node?.hash !== '' || node.via.kind === 'start')
 }
 
 /** Whether a command may have moved or copied a content from other files. */

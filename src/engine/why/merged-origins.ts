@@ -20,6 +20,10 @@ interface Merge {
   same(lines: readonly number[]): Promise<TracedLine[] | undefined>
   /** Traces lines in the previous content of another file. */
   other(path: string, hash: string, lines: readonly number[]): Promise<TracedLine[]>
+  /** Whether the command has taken lines from another file, instead of writing the same. */
+  isTransferProved(path: string): Promise<boolean>
+  /** Whether the command has this line of the content in its own text. */
+  isInCommand(line: number): boolean
 }
 
 /** A previous content that lines of the new one may come from. */
@@ -29,6 +33,8 @@ interface OriginContent {
   /** A large part of this content is in the new one. */
   isMainSource: boolean
   isOwn: boolean
+  /** It is the previous content of the file, or the command is known to have taken lines from there. */
+  isProved: boolean
   /** For each line, whether it is in a block of consecutive lines that this content has, too. */
   isInMatchingBlock: boolean[]
   /** For each line, whether it is long, and occurs once in the new content: a chance match is unlikely. */
@@ -44,8 +50,8 @@ const minLettersWhole = 16
 
 /**
  * Authors of the lines of a content that a command may have made of several files: of its own file's previous content, and of files
- * that the command removed or shortened. A line keeps its author if all its possible origins agree on one. Undefined if no such
- * content is stored.
+ * that the command removed or shortened. A line keeps its author if all its possible origins agree on one, and a step of the command has
+ * taken it from there. Undefined if no such content is stored.
  */
 export async function mergedOrigins(
   tracer: Tracer,
@@ -63,13 +69,15 @@ export async function mergedOrigins(
     const inBlock = withLine.filter(({ isInMatchingBlock }) => isInMatchingBlock[line])
     const isInLikelyBlock = inBlock.some((each) => likely.includes(each))
     const isInAll = sources.every((each) => !each.isMainSource || (likely.includes(each) && isAnchored(each, line)))
-    const isKept = isInLikelyBlock || (isInAll && likely.length > 0)
+    const isTaken = likely.some((each) => !each.isOwn && each.isProved && each.isUniqueByLength[line])
+    const isKept = isInLikelyBlock || (isInAll && likely.length > 0) || (isTaken && !merge.isInCommand(line))
     // If several files contain the line, prefer the one whose neighbouring lines match too; even more so if it cannot be new there.
     const notNew = inBlock.filter(({ origins }) => !origins[line]?.includes(newLine))
     const from = !isInLikelyBlock ? withLine : notNew.length > 0 ? notNew : inBlock
     const found = from.flatMap(({ origins, traced }) => tracedOf(origins[line], traced))
-    if (found.length === 0) return written
-    return mergeTracedLines(isKept ? found : [...found, written], doubt)
+    const isProved = from.some((each) => each.isProved)
+    if (found.length === 0 || (!isProved && merge.isInCommand(line))) return written
+    return mergeTracedLines(isKept && isProved ? found : [...found, written], doubt)
   })
 }
 
@@ -126,7 +134,11 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   const found: OriginContent[] = []
   const newLines = distinctLines(after)
   const counts = lineCounts(after)
-  const add = async (before: Buffer, kind: Pick<OriginContent, 'isMainSource' | 'isOwn'>, follow: Merge['own']) => {
+  const add = async (
+    before: Buffer,
+    kind: Pick<OriginContent, 'isMainSource' | 'isOwn' | 'isProved'>,
+    follow: Merge['own'],
+  ) => {
     const both = linesOfBoth(before, after)
     if (!both) return
     const origins = possibleOrigins(both.oldLines, both.newLines)
@@ -146,12 +158,17 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
   }
   const before = version.before ? await tracer.contents.get(version.before) : undefined
   const isOwnMainSource = isMadeOf(newLines, distinctLines(before))
-  if (before) await add(before, { isMainSource: isOwnMainSource, isOwn: true }, merge.own)
   const files = await filesOfCall(tracer, version)
+  const { replaced, identity } = version
+  const isNewFile = identity !== replaced?.identity && files.some((each) => each.identity === replaced?.identity)
+  const isOwnProved = !isNewFile || (await merge.isTransferProved(join(version.folder, version.path)))
+  if (before) await add(before, { isMainSource: isOwnMainSource, isOwn: true, isProved: isOwnProved }, merge.own)
   for (const { path, isMainSource } of new LostFiles(files).sourcesOf(version.path, newLines)) {
     const { bytes, sha256 = '' } = files.find((each) => each.path === path)?.before ?? {}
     const whole = join(version.folder, path)
-    if (bytes) await add(bytes, { isMainSource, isOwn: false }, (asked) => merge.other(whole, sha256, asked))
+    if (!bytes) continue
+    const isProved = await merge.isTransferProved(whole)
+    await add(bytes, { isMainSource, isOwn: false, isProved }, (asked) => merge.other(whole, sha256, asked))
   }
   return found
 }
@@ -164,8 +181,8 @@ async function filesOfCall({ rows, contents }: Tracer, { runId, callId }: FileVe
     return { sha256: hash, ...(bytes && { bytes }) }
   }
   const files = []
-  for (const { path, before, after } of await versionsOfCall(rows, runId ?? '', callId ?? ''))
-    files.push({ path, before: await content(before), after: await content(after) })
+  for (const { path, before, after, identity = null } of await versionsOfCall(rows, runId ?? '', callId ?? ''))
+    files.push({ path, before: await content(before), after: await content(after), identity })
   return files
 }
 

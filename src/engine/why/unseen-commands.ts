@@ -4,6 +4,7 @@ import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import {
   commandBetween,
   commandRunningAt,
+  runsWithCommands,
   type UnseenCommand,
   type UnsurveyedCommand,
   unsurveyedCommands,
@@ -51,11 +52,22 @@ export class UnseenCommands {
 
   /** Unknown if a command ran when a file was made, or written, that came here later: from an ignored place, for example. */
   async authorElsewhere(path: string, times: readonly (Millis | undefined)[]): Promise<LineAuthor | undefined> {
+    const names = namesInFolders(path)
+    const running: UnseenCommand[] = []
     for (const time of times) {
-      const command = time === undefined ? undefined : await commandRunningAt(this.#rows, namesInFolders(path), time)
-      if (command) return unknownAuthor(command.at, madeElsewhere, [command.runId])
+      const command = time === undefined ? undefined : await commandRunningAt(this.#rows, names, time)
+      if (command) running.push(command)
     }
-    return undefined
+    const [first] = running
+    if (!first) return undefined
+    const known = times.filter((each) => each !== undefined)
+    const between = await this.runsBetween(path, { since: Math.min(...known), until: Math.max(...known) })
+    return unknownAuthor(first.at, madeElsewhere, [...new Set([...running.map(({ runId }) => runId), ...between])])
+  }
+
+  /** Runs whose commands ended at that time in a folder above the file, and may have changed it where nothing looks. */
+  runsBetween(path: string, { since, until }: Interval): Promise<string[]> {
+    return runsWithCommands(this.#rows, namesInFolders(path), { since: Math.floor(since), until: Math.ceil(until) })
   }
 
   /** Commands that ran at that time in a folder above the file without a record of their changes. */
@@ -78,5 +90,5 @@ export class UnseenCommands {
   }
 }
 
-const madeElsewhere = 'a command ran when the file was made, and may have made it where changes are not recorded'
+export const madeElsewhere = 'a command ran when the file was made, and may have made it where changes are not recorded'
 const unseenChange = 'a command may have changed the file unseen'

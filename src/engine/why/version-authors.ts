@@ -1,11 +1,12 @@
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import { type FileVersion, versionsOfCall } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import { birthOf } from '../../tools/files/fingerprint.ts'
+import { fileTimeSlackMs } from './by-hand/content-holders.ts'
 import { CommandTimes, lastChange, runsOfVersions } from './command-times.ts'
 import { maxVersions } from './known-versions.ts'
 import { type LineAuthor, type TracedFile, unknownAuthor } from './traced-line.ts'
-import { UnseenCommands } from './unseen-commands.ts'
+import { madeElsewhere, UnseenCommands } from './unseen-commands.ts'
 import { authorOfUnread, type VersionNode } from './version-chain.ts'
 
 const otherNames = 'the file has several hard links, and changes by another name are not recorded'
@@ -14,9 +15,11 @@ const otherNames = 'the file has several hard links, and changes by another name
 export class VersionAuthors {
   readonly #gaps = new Map<VersionNode, LineAuthor>()
   readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
+  readonly #rows: Reading
   readonly #unseen: UnseenCommands
 
   constructor(rows: Reading, protect: ProtectedPlaces) {
+    this.#rows = rows
     this.#unseen = new UnseenCommands(rows, protect)
   }
 
@@ -26,6 +29,7 @@ export class VersionAuthors {
     if (via.kind === 'version')
       return (
         (await this.#concurrentAuthor(file, via.version)) ??
+        ((await this.isFromElsewhere(via.version)) ? await this.#authorOfOlder(file.path, via.version) : undefined) ??
         authorOfUnread(node) ?? { by: 'version', version: via.version }
       )
     const known = this.#gaps.get(node)
@@ -46,6 +50,30 @@ export class VersionAuthors {
     if (others.every((other) => other === runId)) return undefined
     const runIds = [...new Set([...(runId === null ? [] : [runId]), ...others])]
     return unknownAuthor(command.since, 'commands of several runs ran at that time', runIds)
+  }
+
+  /**
+   * Whether the file that a command left is older than the command, and not one of those that it found: it came from a place where nothing
+   * looks.
+   */
+  async isFromElsewhere({ identity, command, replaced, runId, callId }: FileVersion): Promise<boolean> {
+    if (!command || identity === undefined || identity === replaced?.identity) return false
+    if (birthOf(identity) >= command.since - fileTimeSlackMs) return false
+    const changed = await versionsOfCall(this.#rows, runId ?? '', callId ?? '')
+    return !changed.some((each) => each.replaced?.identity === identity)
+  }
+
+  /** Author of a file that came from where nothing looks: any command may have changed it there. */
+  async #authorOfOlder(path: string, { identity = '', modifiedAt, command, runId }: FileVersion): Promise<LineAuthor> {
+    const [madeAt, start] = [birthOf(identity), command?.since ?? 0]
+    const until = Math.min(modifiedAt ?? start, start)
+    const elsewhere = await this.#unseen.authorElsewhere(path, [madeAt, until])
+    const runIds = elsewhere?.by === 'unknown' ? elsewhere.runIds : []
+    const between = await this.#unseen.runsBetween(path, { since: madeAt, until })
+    const isChanged = modifiedAt === undefined || modifiedAt + fileTimeSlackMs >= start
+    const own = isChanged && runId !== null ? [runId] : []
+    const all = [...new Set([...own, ...runIds, ...between])]
+    return all.length === 0 ? { by: 'before' } : unknownAuthor(madeAt, madeElsewhere, all)
   }
 
   #commandsOf({ versions: followed, all: versions = followed }: TracedFile): CommandTimes {
@@ -103,11 +131,11 @@ export class VersionAuthors {
     return author.by === 'before' ? ((await this.#unseen.authorElsewhere(path, times)) ?? author) : author
   }
 
-  /** Runs of the commands that left these versions, and of concurrent commands. */
+  /** Runs that left these versions, and of concurrent commands. */
   async possibleRunsOf(file: TracedFile, all: (VersionNode['via'] | undefined)[]): Promise<string[]> {
     const runIds: string[] = []
     for (const via of all) {
-      if (via?.kind !== 'version' || !via.version.command) continue
+      if (via?.kind !== 'version') continue
       const concurrent = await this.#concurrentAuthor(file, via.version)
       runIds.push(...(concurrent?.by === 'unknown' ? concurrent.runIds : runsOfVersions([via.version])))
     }

@@ -1,6 +1,8 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
+import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
+import { hashesInRow, hashLine } from '../files/line-hashes.ts'
 import type { CallFacts } from './call-facts.ts'
 import { CommandTimes } from './command-times.ts'
 import { type LineAuthor, unknownAuthor } from './traced-line.ts'
@@ -143,6 +145,21 @@ function versionBeforeUndo(node: VersionNode, hash: string | null): VersionNode 
     if (!isOnlyUndone && nearest) break
   }
   return found ?? nearest
+}
+
+/** Max runs that are named for a line which cannot be followed. */
+const maxNamed = 50
+
+/** Runs of versions up to this one that brought a line, as far as it has a hash; of others all runs. */
+export function runsThatBrought(last: VersionNode | undefined): (text: string) => string[] {
+  const versions: FileVersion[] = []
+  for (let node = last; node; node = node.parent) if (node.via.kind === 'version') versions.push(node.via.version)
+  return (text) => {
+    const wanted = isSignificantLine(text) ? new Set([hashLine(text)]) : undefined
+    const isFrom = ({ lineHashes }: FileVersion) =>
+      !wanted || lineHashes === null || hashesInRow(lineHashes, wanted).length > 0
+    return [...new Set(versions.filter(isFrom).flatMap(({ runId }) => runId ?? []))].slice(0, maxNamed)
+  }
 }
 
 /** Author of new lines if the content before a command was not read. */

@@ -1,6 +1,6 @@
 import { matchesGlob, readGlob } from '../files/glob.ts'
 import { fileNameMatcher, isPattern, namesIn, wordsBelow } from './command-words.ts'
-import { type ShellProgram, shellSteps, unknownPart } from './shell-steps.ts'
+import { filters, type ShellProgram, shellSteps, unknownPart } from './shell-steps.ts'
 
 /** Two files of one folder: what a command may have made, and of what. Both paths are relative to the folder. */
 interface Transfer {
@@ -16,12 +16,14 @@ const maxCopies = 16
 
 // The last word, or that behind `-t`, says where the files go.
 const copiers = new Set(['cp', 'mv', 'rsync', 'ln', 'ditto', 'scp', 'install', 'git mv'])
+// They write what they read to the same name, and may keep the old file under another one.
+const rewriters = /^(?:sed|perl|ruby|g?awk) (?:.* )?-\w*i/
 // They name both in other ways.
 const packers = new Set(['tar', 'cpio', 'dd', 'tee', 'split', 'git archive', 'git checkout-index'])
-// They write what they read to their output.
-const filters = new Set(
-  'cat head tail sed awk tac tr sort uniq cut grep iconv zcat gzip gunzip xz base64'.split(' ').concat('git show'),
-)
+const readingCode =
+  /(?:\b(?:(?:read|load)\w*|open)\(|\bPath\((?=[^()]*\)\.read))\s*(["'])(.*?)\1(?!\s*,\s*["'](?:[wax]|r\+))/gi
+const writingCode =
+  /(?:\b(?:write|append)\w*\(|\bopen\((?=[^()]*,\s*["'](?:[wax]|r\+))|\bPath\((?=[^()]*\)\.write))\s*(["'])(.*?)\1/gi
 const copyingCode = /\b(?:copy|cp|rename|move)\w*\(([^()]*)\)/gi
 
 /**
@@ -29,19 +31,37 @@ const copyingCode = /\b(?:copy|cp|rename|move)\w*\(([^()]*)\)/gi
  * a shell knows which file it is.
  */
 export function transfersFile(command: string, { folder, source, target }: Transfer): boolean {
-  if (command.length > maxLength) return false
+  return transfersIn(command, folder)(source, target)
+}
+
+/** The same for many files: the command is read once. */
+export function transfersIn(command: string, folder: string): (source: string, target: string) => boolean {
+  if (command.length > maxLength) return () => false
   const steps = shellSteps(command)
   // Elsewhere a name may be that of a file below.
   const isBelow = steps.flat().some(({ name, words }) => /^(?:cd|pushd|find)$/.test(name) || hasOption(words, '-C'))
   const names: NameTest = (words, path) => namesFile(words, folder, path, isBelow)
-  const copies = [source]
-  for (const step of steps) {
-    if (copies.some((from) => isTransfer(step, from, target, names))) return true
-    if (copies.length < maxCopies) copies.push(...copiesMade(step, copies, names))
+  return (source, target) => {
+    let copies = [source]
+    let isMade = false
+    for (const step of steps) {
+      const isOverwritten = (path: string) =>
+        step.some(({ overwrites }) => overwrites.some((words) => names(words, path)))
+      if (copies.some((from) => isTransfer(step, from, target, names))) isMade = true
+      else if (isOverwritten(target)) isMade = false
+      const made = copies.length < maxCopies ? copiesMade(step, copies, names) : []
+      copies = [...copies.filter((path) => !isOverwritten(path)), ...made]
+    }
+    return isMade
   }
-  return false
 }
 
+/** The text of a command that begins in another folder than that of its session. */
+export function commandIn(folder: string, command: string): string {
+  return /^\.?$/.test(folder) ? command : `cd '${folder.replaceAll("'", "'\\''")}'; ${command}`
+}
+
+type FileTest = (words: readonly string[]) => boolean
 /** Whether one of the values of a word is a path. */
 type NameTest = (words: readonly string[], path: string) => boolean
 
@@ -60,18 +80,23 @@ function isTransfer(step: readonly ShellProgram[], source: string, target: strin
   const read = step.flatMap(({ words }) => words)
   const files = read.filter(([word = '']) => !/\s/.test(word))
   return step.some(({ name, words, outputs }) => {
+    if (source === target && rewriters.test([name, ...words.flat()].join(' '))) return words.some(isFrom)
     if (copiers.has(name)) return isTo(destination(words)) && sourcesIn(words).some(isFrom)
     if (packers.has(name) && isBetween([...read, ...outputs].map(withoutKeys))) return true
-    if (words.flat().some((text) => isCodeBetween(text, isBetween))) return true
+    if (words.flat().some((text) => isCodeBetween(text, isFrom, isTo))) return true
     return (
       filters.has(name) && outputs.some((to) => names(to, target)) && files.some((from) => isFrom(withoutKeys(from)))
     )
   })
 }
 
-/** Names that the copiers of a step give to files with one of these names. */
+/** Names that a step gives to files with one of these names, or to what its filters take from them. */
 function copiesMade(step: readonly ShellProgram[], copies: readonly string[], names: NameTest): string[] {
-  return step
+  const read = step.flatMap(({ words }) => words).filter(([word = '']) => !/\s/.test(word))
+  const isRead = copies.some((copy) => read.some((each) => isSource(each, copy, names)))
+  const written = step.flatMap(({ name, outputs }) => (isRead && filters.has(name) ? outputs.flat() : []))
+  const filtered = written.filter((word) => !word.includes(unknownPart)).map((word) => namesIn(word).join('/'))
+  const copied = step
     .filter(({ name }) => copiers.has(name))
     .flatMap(({ words }) => {
       const to = destination(words).filter((word) => !word.includes(unknownPart))
@@ -81,6 +106,7 @@ function copiesMade(step: readonly ShellProgram[], copies: readonly string[], na
         return path === '' ? from.map(baseName) : from.flatMap((copy) => [path, `${path}/${baseName(copy)}`])
       })
     })
+  return [...filtered, ...copied]
 }
 
 function sourcesIn(words: readonly string[][]): string[][] {
@@ -143,11 +169,15 @@ function withoutKeys(words: readonly string[]): string[] {
   return words.map((word) => word.replace(/^(?:[\w-]+=|[^\s:/]+:)/, ''))
 }
 
-/** Whether a program's text calls a function with the names of both files. */
-function isCodeBetween(text: string, isBetween: (words: readonly string[][]) => boolean): boolean {
-  return [...text.matchAll(copyingCode)].some(([, args = '']) =>
-    isBetween([...args.matchAll(/(["'])(.*?)\1/g)].map(([, , word = '']) => [word])),
-  )
+/** Whether a program's text calls a function with the names of both files, or one to read the source and another to write the target. */
+function isCodeBetween(text: string, isFrom: FileTest, isTo: FileTest): boolean {
+  const namesIn = (code: string) => [...code.matchAll(/(["'])(.*?)\1/g)].map(([, , word = '']) => [word])
+  const isCopy = [...text.matchAll(copyingCode)].some(([, args = '']) => {
+    const words = namesIn(args)
+    return words.some((to) => isTo(to) && words.some((from) => from !== to && isFrom(from)))
+  })
+  const calls = (code: RegExp) => [...text.matchAll(code)].map(([, , word = '']) => [word])
+  return isCopy || (calls(readingCode).some(isFrom) && calls(writingCode).some(isTo))
 }
 
 function withFolders(path: string): string[] {

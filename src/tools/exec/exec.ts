@@ -13,6 +13,7 @@ import type { FileThreads } from '../files/file-threads.ts'
 import { filesOutside } from '../guard/baseline.ts'
 import { KnownContents } from '../guard/known-contents.ts'
 import { reportTouched } from '../guard/touching.ts'
+import { commandIn } from './copied-files.ts'
 import { guardNotes } from './sandbox/guard-notes.ts'
 import type { GuardRecords } from './sandbox/guard-records.ts'
 import { runGuarded } from './sandbox/guarded-run.ts'
@@ -91,7 +92,7 @@ export function exec(
     async run({ command, timeout_seconds = defaultSeconds }, call) {
       const { handle, folder, protect, signal, sandbox, label } = call
       const own = within(settings, call)
-      const { path: cwd } = await directoryAt(handle('cwd'))
+      const { path: cwd, names } = await directoryAt(handle('cwd'))
       const timeoutMs = Math.min(timeout_seconds, own.maxTimeoutSeconds) * 1000
       const limits = { ...(sandbox && { sandbox }), credentials: own.credentials }
       const address = { folder, path: '.', protect }
@@ -101,7 +102,12 @@ export function exec(
       const coverage = commandCoverage(command, cwd, own)
       // Every file that an untrusted run has changed must be recognised later.
       const watchesHidden = lapses(coverage) || (label !== undefined && isUntrusted(label))
-      const place = { folder: address, signal, ...(watchesHidden && { hiddenBy: coverage }) }
+      const place = {
+        folder: address,
+        command: commandIn(names.join('/'), command),
+        signal,
+        ...(watchesHidden && { hiddenBy: coverage }),
+      }
       const { done, touched, versions } = await reportTouched(threads, known, place, async () =>
         isConfined
           ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), signal, crash }, run)

@@ -6,6 +6,8 @@ export interface ShellProgram {
   words: string[][]
   /** Files that its output goes to. */
   outputs: string[][]
+  /** Those of them of which nothing else is left. */
+  overwrites: string[][]
 }
 
 /** Stands for a part of a word that only a shell knows. */
@@ -22,8 +24,13 @@ const maxDepth = 3
 export function shellSteps(command: string, depth = 0): ShellProgram[][] {
   const variables = new Map<string, string[]>()
   const steps: ShellProgram[][] = []
+  /** Where groups begin that have not ended. */
+  const groups: number[] = []
   for (const step of splitSteps(readTokens(withoutHereDocuments(command)))) {
+    const first = firstWords(step)
+    if (first.some((word) => groupBegin.test(word))) groups.push(steps.length)
     const programs = step.flatMap((tokens) => programsOf(tokens, variables))
+    if (first.some((word) => groupEnd.test(word))) addOutputs(steps.slice(groups.pop() ?? steps.length), programs)
     steps.push(programs)
     if (depth < maxDepth)
       for (const { name, words } of programs)
@@ -31,6 +38,30 @@ export function shellSteps(command: string, depth = 0): ShellProgram[][] {
   }
   return steps.filter((programs) => programs.length > 0)
 }
+
+const groupBegin = /^(?:\(|\{|for|while|until|if|case)$/
+const groupEnd = /^(?:\)|\}|done|fi|esac)$/
+
+/** The keywords that a step begins with, and the word behind them. */
+function firstWords([tokens = []]: readonly ShellToken[][]): string[] {
+  const words = tokens.map(({ text }) => text)
+  return words.slice(0, words.findIndex((word) => !keyword.test(word)) + 1 || words.length)
+}
+
+/** What the programs of a group write goes where its end says, through filters at most. */
+function addOutputs(group: readonly ShellProgram[][], ends: readonly ShellProgram[]): void {
+  const programs = group.flat()
+  if (programs.length === 0 || !ends.every(({ name }) => name === '' || filters.has(name))) return
+  for (const { outputs, overwrites } of ends) {
+    for (const program of programs) program.outputs.push(...outputs)
+    programs[0]?.overwrites.push(...overwrites.splice(0))
+  }
+}
+
+/** Programs that write what they read to their output. */
+export const filters = new Set(
+  'cat head tail sed awk tac tr sort uniq cut grep iconv zcat gzip gunzip xz base64'.split(' ').concat('git show'),
+)
 
 function withoutHereDocuments(command: string): string {
   return command.replace(/<<-?\s*(["']?)(\w+)\1([^\n]*)\n(?:[\s\S]*?\n)?[ \t]*\2[ \t]*(?=\n|$)/g, '$3')
@@ -62,19 +93,21 @@ function readTokens(command: string): ShellToken[] {
 function splitSteps(tokens: readonly ShellToken[]): ShellToken[][][] {
   const steps: ShellToken[][][] = [[[]]]
   for (const each of tokens) {
-    if (each.isOperator && /^(?:&&|\|\||;;?|&|\n|\(|\))$/.test(each.text)) steps.push([[]])
+    if (each.isOperator && /^(?:&&|\|\||;;?|&|\n)$/.test(each.text)) steps.push([[]])
+    else if (each.isOperator && /^[()]$/.test(each.text)) steps.push([[{ ...each, isOperator: false }]])
     else if (each.isOperator && /^\|&?$/.test(each.text)) steps.at(-1)?.push([])
     else steps.at(-1)?.at(-1)?.push(each)
   }
   return steps
 }
 
-const keyword = /^(?:do|then|else|elif|if|while|until|time|!|\{|\}|sudo|env|nohup|exec|command|builtin|nice)$/
+const keyword =
+  /^(?:do|done|then|else|elif|if|fi|esac|while|until|time|!|\{|\}|\(|\)|sudo|env|nohup|exec|command|builtin|nice)$/
 
 /** The programs of one part of a pipe: one, or those that it runs. */
 function programsOf(tokens: readonly ShellToken[], variables: Map<string, string[]>): ShellProgram[] {
   const words: string[][] = []
-  const outputs: string[][] = []
+  const written: Written = { outputs: [], overwrites: [] }
   for (let at = 0; at < tokens.length; at++) {
     const { text = '', isOperator } = tokens[at] ?? {}
     if (!isOperator) {
@@ -83,19 +116,20 @@ function programsOf(tokens: readonly ShellToken[], variables: Map<string, string
     }
     if (/&\d+$/.test(text)) continue
     const [file = []] = readWords(tokens[++at]?.text ?? '', variables)
-    if (text.includes('>')) outputs.push(file)
+    if (text.includes('>')) written.outputs.push(file)
     else if (text !== '<<<') words.push(file)
+    if (text.includes('>') && !text.includes('>>')) written.overwrites.push(file)
   }
   const plain = withoutPrefixes(words, variables)
   const [[name = ''] = [], ...others] = plain
-  if (name === '' && outputs.length === 0) return []
+  if (name === '' && written.outputs.length === 0) return []
   const base = name.split('/').at(-1) ?? ''
   if (base === 'for') {
     const [[variable = ''] = [], , ...values] = others
     variables.set(variable, values.flat().slice(0, maxValues))
     return []
   }
-  if (base === 'xargs') return programAt(withoutOptions(others), outputs)
+  if (base === 'xargs') return programAt(withoutOptions(others), written)
   const run = others.findIndex(([word = '']) => /^-(?:exec|execdir|ok)$/.test(word))
   if (base === 'find' && run >= 0) {
     const found = others[others.findIndex(([word]) => word === '-name') + 1] ?? [unknownPart]
@@ -103,19 +137,21 @@ function programsOf(tokens: readonly ShellToken[], variables: Map<string, string
     const inner = others.slice(run + 1, end < 0 ? undefined : end)
     return programAt(
       inner.map((values) => (values.includes('{}') ? found : values)),
-      outputs,
+      written,
     )
   }
-  return programAt(plain, outputs)
+  return programAt(plain, written)
 }
 
-function programAt([[name = ''] = [], ...words]: readonly string[][], outputs: string[][]): ShellProgram[] {
+type Written = Pick<ShellProgram, 'outputs' | 'overwrites'>
+
+function programAt([[name = ''] = [], ...words]: readonly string[][], written: Written): ShellProgram[] {
   const base = name.split('/').at(-1) ?? ''
-  if (base !== 'git') return [{ name: base, words, outputs }]
+  if (base !== 'git') return [{ name: base, words, ...written }]
   const rest = [...words]
   while (rest[0]?.[0]?.startsWith('-')) rest.splice(0, /^-[cC]$/.test(rest[0][0]) ? 2 : 1)
   const [[subcommand = ''] = [], ...others] = rest
-  return [{ name: `git ${subcommand}`, words: others, outputs }]
+  return [{ name: `git ${subcommand}`, words: others, ...written }]
 }
 
 /** Without keywords, programs that run others, and assignments, which are remembered. */

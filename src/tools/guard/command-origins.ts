@@ -6,14 +6,21 @@ import { SimilarFiles } from './similar-files.ts'
 /** A shorter content may be equal by chance. */
 const minBytes = 40
 const minLines = 2
+/** A content that more files have is not looked for in the steps of a command. */
+const maxEqualFiles = 20
 
 /**
  * Adds to each new content the file that it was moved or copied from, if there is only one candidate: a removed file with the same
  * content; else any file with the same content, if the new file did not exist before or the other one lost its content, as when two
- * files are swapped; else the lost file that it is made of; else, for a new file, one that has most of its lines. The path is empty if
- * there are several candidates.
+ * files are swapped, or a step of the command `copies` it; else the lost file that it is made of; else, for a new file, one that has most of
+ * its lines. A file of which the old one has another name now is a new one, perhaps made of that: then the path is its own. The path is empty
+ * if there are several candidates.
  */
-export function withOrigins(versions: readonly CommandVersion[], folder: FolderBefore): CommandVersion[] {
+export function withOrigins(
+  versions: readonly CommandVersion[],
+  folder: FolderBefore,
+  copies: (source: string, target: string) => boolean,
+): CommandVersion[] {
   const removed = versions.filter(({ before, after }) => before?.bytes && after === null)
   const isAllRead = [...folder.marks.keys()].every((path) => folder.contents.has(path))
   const byHash = Map.groupBy(folder.contents, ([, { sha256 }]) => sha256)
@@ -21,7 +28,13 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
   const lost = new LostFiles(versions)
   const added = versions.flatMap(({ before, after }) => (before === null ? [after] : []))
   const similar = new SimilarFiles(folder.contents, added)
-  const originOf = ({ path, before, after }: CommandVersion): string | undefined => {
+  const pathsNow = new Map(versions.flatMap(({ path, after }) => [[after?.times?.identity, path] as const]))
+  const isRenamed = ({ path, before }: CommandVersion) => {
+    const identity = before?.times?.identity
+    return before?.bytes !== undefined && identity !== undefined && (pathsNow.get(identity) ?? path) !== path
+  }
+  const originOf = (version: CommandVersion): string | undefined => {
+    const { path, before, after } = version
     if (!after?.bytes || after.bytes.length === 0) return undefined
     // Of any length: one command removed it there and left it here.
     const same = removed.filter((each) => each.before?.sha256 === after.sha256)
@@ -38,8 +51,11 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
     if (same.length > 1) return ''
     if (only !== undefined && before === null && isDistinctiveContent(after))
       return copied.length === 1 && isAllRead ? only : ''
-    if (only !== undefined) return undefined
-    return lost.originOf({ path, before, after }) ?? (before === null ? similar.originOf(path, after) : undefined)
+    const [source, ...sources] = copied.length > maxEqualFiles ? [] : copied.filter((from) => copies(from, path))
+    if (source !== undefined && sources.length === 0 && isDistinctiveContent(after)) return source
+    const own = isRenamed(version) ? path : undefined
+    if (only !== undefined) return own
+    return lost.originOf(version) ?? (before === null ? similar.originOf(path, after) : own)
   }
   return versions.map((version) => {
     const path = originOf(version)

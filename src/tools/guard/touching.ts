@@ -10,6 +10,7 @@ import type {
   Touched,
   TouchedFiles,
 } from '../../domain/tools/touched.ts'
+import { transfersIn } from '../exec/copied-files.ts'
 import type { FileThreads } from '../files/file-threads.ts'
 import { isTemporary } from '../files/place.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
@@ -26,6 +27,8 @@ const maxHiddenNamed = 200
 /** Folder to watch. `hiddenBy`: the command to blame for changes in hidden files; absent to skip these. */
 interface WatchedFolder {
   folder: PathAddress
+  /** What is run there. */
+  command: string
   signal: AbortSignal
   hiddenBy?: HiddenChanges['by']
 }
@@ -54,9 +57,9 @@ export async function reportTouched<T>(
   )
   if ('unseen' in after) return { done, touched: after }
   const { directories } = after
-  const versions = await versionsAfter(known, unabortable, { marks, contents, changed: new Map(after.marks) }).catch(
-    () => undefined,
-  )
+  const changed = new Map(after.marks)
+  const hidden = new Set(before.hidden)
+  const versions = await versionsAfter(known, unabortable, { marks, contents, changed, hidden }).catch(() => undefined)
   const ended = { done, ...(versions && { versions: { folder: after.touched.folder, ...versions } }) }
   if (!hiddenBefore || !hiddenBy) return { ...ended, touched: { ...after.touched, ...otherChanges(directories) } }
   const paths = [...new Set([...before.hidden, ...after.hidden])]
@@ -80,8 +83,16 @@ const maxStoredFiles = 1000
 /** Versions of the files that a command changed, with the file that each was moved or copied from. */
 async function versionsAfter(
   known: KnownContents,
-  { folder, signal }: WatchedFolder,
-  { marks, contents, changed }: FolderBefore & { changed: ReadonlyMap<string, string | null> },
+  { folder, command, signal }: WatchedFolder,
+  {
+    marks,
+    contents,
+    changed,
+    hidden,
+  }: FolderBefore & {
+    changed: ReadonlyMap<string, string | null>
+    hidden: ReadonlySet<string>
+  },
 ): Promise<Omit<CommandVersions, 'folder'>> {
   const named = [...changed].slice(0, maxStoredFiles)
   const present = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
@@ -91,14 +102,25 @@ async function versionsAfter(
     .map(
       ([path, mark]): CommandVersion => ({
         path,
-        before: marks.has(path) ? (contents.get(path) ?? unread) : null,
+        before: marks.has(path) ? (contents.get(path) ?? unread) : isBelowAny(path, hidden) ? unread : null,
         after: mark === null ? null : (now.get(path) ?? unread),
       }),
     )
     // Skip the temporary file of a concurrent write, which has a version of its own.
     .filter(({ path, before, after }) => !isTemporary(path) || before?.sha256 || after?.sha256)
   const before = { marks, contents }
-  return { versions: withOrigins(versions, before), left: changed.size - named.length, before }
+  return {
+    versions: withOrigins(versions, before, transfersIn(command, folder.folder)),
+    left: changed.size - named.length,
+    before,
+  }
+}
+
+/** Whether a path, or a directory above it, is one of these. */
+function isBelowAny(path: string, paths: ReadonlySet<string>): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
+    if (paths.has(path.slice(0, end))) return true
+  return false
 }
 
 /** Undefined if the scan failed: then hidden files count as possibly changed. */

@@ -23,16 +23,22 @@ export async function findRenamed(tracer: Tracer, file: TracedFile, hash: string
   for (const path of [file.path, ...files.map(({ name }) => join(name.folder, name.path))]) {
     const versions = await tracer.versions.of(path)
     const last = await findLastOf(tracer, file, versions)
-    const isAway = last && (path !== file.path || (await wasReplaced(tracer, last, versions)))
+    const isAway = last && (path !== file.path || (await wasReplaced(tracer, file, last, versions)))
     if (isAway) found.push(last)
   }
   return found.sort(compareVersions).at(-1)
 }
 
-/** Whether another file has stood in the place of a version since. */
-async function wasReplaced(tracer: Tracer, version: FileVersion, versions: readonly FileVersion[]): Promise<boolean> {
+/** Whether the file of a version was removed since, or another one has stood in its place. */
+async function wasReplaced(
+  tracer: Tracer,
+  { before }: TracedFile,
+  version: FileVersion,
+  versions: readonly FileVersion[],
+): Promise<boolean> {
   const own = await tracer.calls.identityOf(version)
   for (const later of versions.slice(versions.indexOf(version) + 1).slice(0, maxJournals)) {
+    if (later.after === null && isBefore(later, before)) return true
     const identity = later.after === null ? undefined : await tracer.calls.identityOf(later)
     if (identity !== undefined && identity !== own) return true
   }

@@ -159,6 +159,22 @@ export async function commandRunningAt(
   return undefined
 }
 
+/** Max runs whose commands may have changed a file while nothing looked. */
+const maxPossible = 50
+
+/** Runs with a command that ended between two times in one of these folders. */
+export async function runsWithCommands(
+  rows: Reading,
+  names: readonly FileName[],
+  { since, until }: { since: Millis; until: Millis },
+): Promise<string[]> {
+  const found = new Set<string>()
+  for (const { folder } of names)
+    for (const { run_id } of await rows.all(commandEnds({ folder, since, until, limit: maxPossible })))
+      found.add(run_id)
+  return [...found].slice(0, maxPossible)
+}
+
 /** A command that has not ended, or whose changes are not all recorded; `until` is when its run ended. */
 export interface UnsurveyedCommand {
   runId: string
