@@ -51,6 +51,14 @@ describe.each(databases)('files that a command moves and changes at once, on %s'
     expect(await authors('b.py', 8)).toEqual([unknown(first, mover), ...some(7, second)])
   })
 
+  test('files that a command joins keep their authors, also where both have the same lines', async () => {
+    const first = await say(write('a.py', `import os\n${linesOf('a', 6)}\n`))
+    await exec('cp a.py b.py')
+    const second = await say(edit('b.py', 'line 3 that a is made of', 'a line that the second run wrote'))
+    await exec('cat a.py b.py > c.py && rm a.py b.py')
+    expect(await authors('c.py', 16)).toEqual([...some(11, first), by(second), ...some(4, first)])
+  })
+
   test('one that is appended to another, and removed, keeps its authors, as the other does', async () => {
     const first = await say(write('a.py', linesOf('a', 4)))
     const second = await say(write('b.py', 'one line of b that stays\n'))

@@ -9,7 +9,7 @@ import { write } from './hands.ts'
 
 describe.each(databases)('a file of an agent that people move onto another one, on %s', (database) => {
   const test = testOn(database, 4)
-  const { at, say, exec, sh, put, judge } = everydayHands(database)
+  const { at, say, exec, sh, put, judge, check } = everydayHands(database)
   /** Saves as many editors do: a new file takes the place of the old one. */
   const saveAtomically = (path: string, content: string) => {
     writeFileSync(at(`${path}.tmp`), content)
@@ -49,5 +49,18 @@ describe.each(databases)('a file of an agent that people move onto another one, 
     sh('rm a.md')
     saveAtomically('b.md', `${linesOf('both', 4) + linesOf('b', 3)}mine\n`)
     await judge('b.md', (text) => (text === 'mine' ? person : second), { isClean: true })
+  })
+  // The other one had all of these lines, too, but in no better order.
+  test('and write anew by an agent once it is removed, if they move lines in it', async () => {
+    await say(write('a.md', linesOf('both')))
+    sh('mv a.md b.md')
+    await exec('rm b.md')
+    const second = await say(write('b.md', linesOf('both')))
+    await later()
+    const [first = '', ...others] = linesOf('both').split('\n').slice(0, -1)
+    put('b.md', [...others, first, 'mine', ''].join('\n'))
+    await check('b.md:1', { by: 'run', runId: second })
+    await check('b.md:11', { by: 'run', runId: second })
+    await judge('b.md', (text) => (text === 'mine' ? person : text === first ? [second, person] : second))
   })
 })

@@ -7,6 +7,19 @@ export function linesIn(text: string): string[] {
   return lines
 }
 
+/** Where all lines of a part stand together among others, if they do so exactly once. */
+export function onlyPlaceOf(part: readonly string[], lines: readonly string[]): number | undefined {
+  const [sought, text] = [joined(part), joined(lines)]
+  const at = text.indexOf(sought)
+  if (part.length === 0 || at < 0 || text.includes(sought, at + 1)) return undefined
+  return text.slice(0, at).split('\n').length - 1
+}
+
+/** Each line between two line breaks. */
+function joined(lines: readonly string[]): string {
+  return `\n${lines.join('\n')}\n`
+}
+
 /**
  * For each new line its index among the old ones, or -1: a longest common subsequence. Texts that differ too much for that are
  * matched by the lines that occur once in each, as in a patience diff, so that a mostly rewritten text keeps its authors where it is

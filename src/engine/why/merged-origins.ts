@@ -5,6 +5,7 @@ import { LostFiles } from '../../tools/guard/lost-files.ts'
 import { distinctLines, isMadeOf, isSignificantLine, lineCounts } from '../../tools/guard/shared-lines.ts'
 import { namesInFolders } from '../files/file-author.ts'
 import { linesOfBoth } from '../files/line-map.ts'
+import { onlyPlaceOf } from '../files/match-lines.ts'
 import { anyEqualLine, newLine, possibleOrigins } from '../files/possible-origins.ts'
 import { isBefore, type LineAuthor, mergeTracedLines, type TracedLine, type Tracer } from './traced-line.ts'
 
@@ -35,6 +36,8 @@ interface OriginContent {
   isOwn: boolean
   /** It is the previous content of the file, or the command is known to have taken lines from there. */
   isProved: boolean
+  /** Where all lines of this content stand together in the new one, if they do so once: first line, and the one behind the last. */
+  whole: { from: number; to: number } | undefined
   /** For each line, whether it is in a block of consecutive lines that this content has, too. */
   isInMatchingBlock: boolean[]
   /** For each line, whether it is long, and occurs once in the new content: a chance match is unlikely. */
@@ -65,6 +68,8 @@ export async function mergedOrigins(
   const doubt = { since: merge.since, why: 'a command moved and changed files, and several of them had this line' }
   return lines.map((line) => {
     const withLine = sources.filter(({ origins }) => origins[line]?.some((from) => from !== newLine))
+    const joined = joinedOrigin(withLine, line)
+    if (joined) return joined
     const likely = withLine.filter(({ isOwn, isMainSource }) => isOwn || isMainSource)
     const inBlock = withLine.filter(({ isInMatchingBlock }) => isInMatchingBlock[line])
     const isInLikelyBlock = inBlock.some((each) => likely.includes(each))
@@ -79,6 +84,16 @@ export async function mergedOrigins(
     if (found.length === 0 || (!isProved && merge.isInCommand(line))) return written
     return mergeTracedLines(isKept && isProved ? found : [...found, written], doubt)
   })
+}
+
+/**
+ * Where a line comes from if the command put whole contents behind each other: each that has the line stands somewhere as a whole, and
+ * one of them around it.
+ */
+function joinedOrigin(withLine: readonly OriginContent[], line: number): TracedLine | undefined {
+  if (!withLine.every(({ isProved, whole }) => isProved && whole)) return undefined
+  const [only, other] = withLine.filter(({ whole }) => whole && whole.from <= line && line < whole.to)
+  return only?.whole && !other ? only.traced.get(line - only.whole.from) : undefined
 }
 
 /**
@@ -142,7 +157,10 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     const both = linesOfBoth(before, after)
     if (!both) return
     const origins = possibleOrigins(both.oldLines, both.newLines)
-    const asked = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
+    const whole = wholeIn(both)
+    const inWhole = lines.flatMap((line) => (whole && whole.from <= line && line < whole.to ? line - whole.from : []))
+    const possible = lines.flatMap((line) => origins[line] ?? []).filter((line) => line >= 0)
+    const asked = [...new Set([...possible, ...inWhole])]
     const traced = await follow(asked)
     const known = new Map(asked.flatMap((line, at) => (traced[at] ? [[line, traced[at]] as const] : [])))
     const isUniqueByLength = both.newLines.map(
@@ -151,6 +169,7 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     found.push({
       ...kind,
       origins,
+      whole,
       isInMatchingBlock: linesInMatchingBlocks(both, origins),
       isUniqueByLength,
       traced: known,
@@ -171,6 +190,11 @@ async function sourcesOf(tracer: Tracer, merge: Merge, lines: readonly number[])
     await add(bytes, { isMainSource, isOwn: false, isProved }, (asked) => merge.other(whole, sha256, asked))
   }
   return found
+}
+
+function wholeIn({ oldLines, newLines }: { oldLines: string[]; newLines: string[] }): OriginContent['whole'] {
+  const from = oldLines.join('').length < minLettersWhole ? undefined : onlyPlaceOf(oldLines, newLines)
+  return from === undefined ? undefined : { from, to: from + oldLines.length }
 }
 
 /** Files that a command changed, with their stored contents. */

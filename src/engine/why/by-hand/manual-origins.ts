@@ -113,12 +113,18 @@ async function traceSimilarContent(
   const others = [...short, ...similar].filter(({ version }) => version !== file.renamed)
   const all: (LineMatch | undefined)[][] = []
   let mayBeReplaced = false
-  for (const { version, isUnread, mayReplace } of [...(file.renamed ? [{ version: file.renamed }] : []), ...others]) {
+  for (const other of [...(file.renamed ? [{ version: file.renamed }] : []), ...others]) {
+    const { version, isUnread } = other
     const content = isUnread ? undefined : await tracer.contents.get(version.after ?? '', version)
     const both = content && linesOfBoth(content, bytes)
     const uncompared = { origins: [{ author: uncomparedAuthor(version), transfers: [] }], isSure: false }
-    mayBeReplaced ||= both !== undefined && mayReplace === true
-    all.push(both ? await matchLinesOf(tracer, file, version, both, lines) : lines.map(() => uncompared))
+    const origins = both && possibleOrigins(both.oldLines, both.newLines)
+    mayBeReplaced ||= other.hasKept === true && (other.mayBeHere || hasMore(origins, file, both?.newLines))
+    all.push(
+      both && origins
+        ? await matchLinesOf(tracer, file, version, { ...both, origins }, lines)
+        : lines.map(() => uncompared),
+    )
   }
   if (isCut) all.push(lines.map(() => ({ origins: [uncomparedLine], isSure: false })))
   if (all.length === 0) return undefined
@@ -134,16 +140,22 @@ async function traceSimilarContent(
   return { traced, mayBeReplaced }
 }
 
+/** Whether a content has more significant lines of the new one in their order than the version before. */
+function hasMore(origins: readonly number[][] = [], { kept }: MovedFile, newLines: readonly string[] = []): boolean {
+  const significant = newLines.flatMap((text, line) => (isSignificantLine(text) ? line : []))
+  const isKept = (line: number) => origins[line]?.includes(newLine) === false
+  return significant.filter(isKept).length > significant.filter((line) => kept?.has(line)).length
+}
+
 /** Possible origins of each line in one version. */
 async function matchLinesOf(
   tracer: Tracer,
   file: MovedFile,
   version: FileVersion,
-  { oldLines, newLines }: { oldLines: string[]; newLines: string[] },
+  { oldLines, newLines, origins }: { oldLines: string[]; newLines: string[]; origins: readonly number[][] },
   lines: readonly number[],
 ): Promise<(LineMatch | undefined)[]> {
   const isRenamed = version === file.renamed
-  const origins = possibleOrigins(oldLines, newLines)
   const before = [...new Set(lines.flatMap((line) => origins[line] ?? []))].filter((line) => line >= 0)
   const traced = await traceInVersion(tracer, file, version, before, { isRenamed })
   const texts = before.map((line) => oldLines[line] ?? '')

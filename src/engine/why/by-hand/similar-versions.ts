@@ -19,8 +19,10 @@ interface SimilarVersion {
   version: FileVersion
   /** Its content is not known, or too large to be compared. */
   isUnread?: boolean
-  /** It has all significant lines that the text's file kept, and others of the text, or is gone. */
-  mayReplace?: boolean
+  /** It has all significant lines that the text's file kept. */
+  hasKept?: boolean
+  /** Its file is gone, and may be the one that is here now. */
+  mayBeHere?: boolean
 }
 
 const uncompared = { isUnread: true }
@@ -106,9 +108,8 @@ async function similarVersionsOf(
     if (shared.length === 0 || (isWeak && !mayHaveMoved)) continue
     // A file that is gone without a record of that may have been moved onto this one.
     const mayBeHere = isGone && !file.isInPlace && version === versions.at(-1)
-    const isLikelier = shared.length > kept.size || mayBeHere
-    const mayReplace = isLikelier && [...kept].every((line) => oldLines.has(line))
-    similar.push({ version, isWeak, mayReplace })
+    const hasKept = [...kept].every((line) => oldLines.has(line))
+    similar.push({ version, isWeak, hasKept, mayBeHere })
   }
   const strong = similar.filter(({ isWeak }) => !isWeak)
   if (strong.length > 0) return strong
