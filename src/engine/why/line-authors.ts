@@ -1,7 +1,7 @@
 import type { FileTimes, ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
-import { lineBefore } from '../files/line-map.ts'
+import { type LineMap, lineBefore } from '../files/line-map.ts'
 import { newLine } from '../files/possible-origins.ts'
 import { LineIndex } from './by-hand/line-index.ts'
 import { linesFromElsewhere, linesOfNewFile, linesRestoredByCommand } from './by-hand/manual-change.ts'
@@ -140,49 +140,55 @@ export class LineTracer implements Tracer {
   async #followToParent(open: OpenLines, file: TracedFile, node: VersionNode): Promise<void> {
     const [{ parent }, versionLines] = [node, this.#lines]
     const since = parent?.at ?? node.at
-    const authorOf = () => this.#authors.authorOf(file, node)
     const origins = await versionLines.possibleOriginsOf(node)
     if (origins) {
-      const author = await authorOf()
+      const author = await this.#authors.authorOf(file, node)
       const moved = await this.#fromElsewhere(file, node, author, open, origins)
       return open.followPossible(origins, { author, moved }, { since, why: equalAfterManualChange })
     }
     const map = await versionLines.mapOf(node)
-    const restored = map && (await linesRestoredByCommand(this, { file, node, authorOf, versionLines }, map, open))
-    const choices = await versionLines.choicesOf(node, (each) => open.hasUnmapped(each))
-    const isOlder = node.via.kind === 'version' && (await this.#authors.isFromElsewhere(node.via.version))
-    const lines = choices.length > 0 || restored || isOlder ? open.lines() : []
-    const leftOpen = originsAmong(
-      choices,
-      lines.map(({ line }) => line),
-    )
-    if (map && isOlder) {
-      const possible: number[][] = []
-      for (const { line } of lines) possible[line] = [...new Set([lineBefore(map, line) ?? newLine, newLine])]
-      return open.followPossible(
-        possible,
-        { author: await authorOf(), moved: restored?.moved ?? new Map() },
-        { since, why: madeElsewhere },
-      )
-    }
-    if (map && (restored || leftOpen.size > 0)) {
-      const possible: number[][] = []
-      for (const { line } of lines)
-        possible[line] = leftOpen.get(line) ?? restored?.origins[line] ?? [lineBefore(map, line) ?? newLine]
-      const author = restored?.author ?? (await authorOf())
-      const added = restored ? [] : lines.filter(({ line }) => possible[line]?.includes(newLine))
-      const copied = added.length === 0 ? undefined : await this.#copiedBy(file, node, author, added)
-      const moved = restored?.moved ?? new Map(copied?.map((each, at) => [added[at]?.line ?? newLine, each]))
-      return open.followPossible(possible, { author, moved }, { since, why: equalAfterChange })
-    }
+    const leftOpen = map && (await this.#leftOpen(open, file, node, map))
+    if (leftOpen) return open.followPossible(leftOpen.origins, leftOpen, { since, why: leftOpen.why })
     const newSpans = open.follow(map ?? [])
     if (newSpans.length === 0) return
     const added = linesOfSpans(newSpans)
     if (!map) return this.#resolveMissing(open, file, node, added)
-    const author = await authorOf()
+    const author = await this.#authors.authorOf(file, node)
     open.resolveSpans(author, newSpans)
     const copied = await this.#copiedBy(file, node, author, added)
     for (const [at, { slot }] of (copied ? added : []).entries()) open.resolveLine(slot, copied?.[at] as TracedLine)
+  }
+
+  /** Possible origins of lines if a recorded change leaves them open; undefined if it does not. */
+  async #leftOpen(
+    open: OpenLines,
+    file: TracedFile,
+    node: VersionNode,
+    map: LineMap,
+  ): Promise<{ origins: number[][]; author: LineAuthor; moved: Map<number, TracedLine>; why: string } | undefined> {
+    const versionLines = this.#lines
+    const authorOf = () => this.#authors.authorOf(file, node)
+    const restored = await linesRestoredByCommand(this, { file, node, authorOf, versionLines }, map, open)
+    const choices = await versionLines.choicesOf(node, (each) => open.hasUnmapped(each))
+    const isFromElsewhere = node.via.kind === 'version' && (await this.#authors.isFromElsewhere(node.via.version))
+    if (choices.length === 0 && !restored && !isFromElsewhere) return undefined
+    const lines = open.lines()
+    const leftOpen = originsAmong(
+      choices,
+      lines.map(({ line }) => line),
+    )
+    if (leftOpen.size === 0 && !restored && !isFromElsewhere) return undefined
+    const origins: number[][] = []
+    for (const { line } of lines) {
+      const possible = leftOpen.get(line) ?? restored?.origins[line] ?? [lineBefore(map, line) ?? newLine]
+      origins[line] = isFromElsewhere ? [...new Set([...possible, newLine])] : possible
+    }
+    const author = restored?.author ?? (await authorOf())
+    if (isFromElsewhere) return { origins, author, moved: restored?.moved ?? new Map(), why: madeElsewhere }
+    const added = restored ? [] : lines.filter(({ line }) => origins[line]?.includes(newLine))
+    const copied = added.length === 0 ? undefined : await this.#copiedBy(file, node, author, added)
+    const moved = restored?.moved ?? new Map(copied?.map((each, at) => [added[at]?.line ?? newLine, each]))
+    return { origins, author, moved, why: equalAfterChange }
   }
 
   /** Lines that may come from elsewhere than the version before, after a change by the user or another program. */
@@ -304,7 +310,7 @@ function timesOfFound({ found, modifiedAt, identity }: FileVersion): Partial<Fil
 
 /** Whether there was no file, or nothing is known of it. */
 function isUnrecorded(node: VersionNode | undefined): boolean {
-  return !node?.hash && (node?.hash !== '' || node.via.kind === 'start')
+  return node?.hash === '' ? node.via.kind === 'start' : !node?.hash
 }
 
 /** Whether a command may have moved or copied a content from other files. */
