@@ -34,23 +34,27 @@ export function transfersFile(command: string, { folder, source, target }: Trans
   return transfersIn(command, folder)(source, target)
 }
 
+/** Whether a command copies or moves the source to the target; an undefined source is any file. */
+export type Transfers = (source: string | undefined, target: string) => boolean
+
 /** The same for many files: the command is read once. */
-export function transfersIn(command: string, folder: string): (source: string, target: string) => boolean {
+export function transfersIn(command: string, folder: string): Transfers {
   if (command.length > maxLength) return () => false
   const steps = shellSteps(command)
   // Elsewhere a name may be that of a file below.
   const isBelow = steps.flat().some(({ name, words }) => /^(?:cd|pushd|find)$/.test(name) || hasOption(words, '-C'))
   const names: NameTest = (words, path) => namesFile(words, folder, path, isBelow)
   return (source, target) => {
-    let copies = [source]
+    let copies: (string | undefined)[] = [source]
     let isMade = false
     for (const step of steps) {
       const isOverwritten = (path: string) =>
         step.some(({ overwrites }) => overwrites.some((words) => names(words, path)))
       if (copies.some((from) => isTransfer(step, from, target, names))) isMade = true
       else if (isOverwritten(target)) isMade = false
-      const made = copies.length < maxCopies ? copiesMade(step, copies, names) : []
-      copies = [...copies.filter((path) => !isOverwritten(path)), ...made]
+      const left = copies.filter((path) => path === undefined || !isOverwritten(path))
+      const known = copies.filter((path) => path !== undefined)
+      copies = copies.length < maxCopies ? [...left, ...copiesMade(step, known, names)] : left
     }
     return isMade
   }
@@ -69,9 +73,14 @@ function isSource(words: readonly string[], source: string, names: NameTest): bo
   return withFolders(source).some((path) => names(words.filter(isKnownStart), path))
 }
 
-function isTransfer(step: readonly ShellProgram[], source: string, target: string, names: NameTest): boolean {
-  const isFrom = (words: readonly string[]) => isSource(words, source, names)
-  const isSameName = baseName(source) === baseName(target)
+function isTransfer(
+  step: readonly ShellProgram[],
+  source: string | undefined,
+  target: string,
+  names: NameTest,
+): boolean {
+  const isFrom = (words: readonly string[]) => source === undefined || isSource(words, source, names)
+  const isSameName = source === undefined || baseName(source) === baseName(target)
   const folders = withFolders(target).slice(0, -1)
   const isTo = (words: readonly string[]) =>
     names(words, target) || (isSameName && (words.some(isFolderHere) || folders.some((path) => names(words, path))))
