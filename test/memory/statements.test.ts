@@ -57,6 +57,8 @@ test.each([
   ['I am looking for a new job', 'The user looks for a new job.'],
   ['Ich wohne in Hamburg', 'Der Nutzer wohnt in Hamburg.'],
   ['Ich bin schwanger', 'Die Nutzerin ist schwanger.'],
+  ['Ich nehme Antidepressiva', 'Der Nutzer nimmt Antidepressiva.'],
+  ['I live in Hamburg', 'The user, living in Hamburg, asked for the weather.'],
   ['私は妊娠しています', 'ユーザーは妊娠している。'],
   ['The user is pregnant', 'I am pregnant.'],
   ['Coffee is good', 'Bela said that coffee is very good.'],
@@ -74,6 +76,13 @@ test.each([
 ])('"%s" is not told by a sentence about somebody else, which is only named: %s', (statement, text) => {
   expect(mayTell(statement)(text)).toBe(false)
   expect(mayTell(statement, { ofAnyone: true })(text)).toBe(statement !== 'I am here')
+})
+
+test.each([
+  ['I live in Hamburg', 'The office in Hamburg opens in May.'],
+  ['Mein Bruder ist krank', 'Der Bruder des Nutzers kommt zu Besuch.'],
+])('only the verb of "I" may differ: "%s" is not told by "%s"', (statement, text) => {
+  for (const ofAnyone of [false, true]) expect(mayTell(statement, { ofAnyone })(text)).toBe(false)
 })
 
 test.each([

@@ -19,16 +19,18 @@ export function mayTell(statement: string, { ofAnyone = false } = {}): (text: st
     return sentences.some((sentence, at) => {
       const [before = '', next = ''] = [sentences[at - 1], sentences[at + 1]]
       if (find(`${sentence} ${next}`) === 'all') return true
-      if (find(sentence) !== 'word') return false
+      const found = find(sentence)
+      if (found === 'no') return false
       const isOwnToo = ownPerson.test(sentence) || (pronoun.test(sentence) && ownPerson.test(before))
-      return ofAnyone || (isOwn && isOwnToo) || hasInOrder(termsIn(sentence), termsIn(statement))
+      if (isOwn && isOwnToo) return true
+      return found === 'word' && (ofAnyone || hasInOrder(termsIn(sentence), termsIn(statement)))
     })
   }
 }
 
 /** Whether a longer text may say the same as a statement, of whomever: it has nearly all of its words, or one of its values. */
 export function mayContain(text: string, statement: string): boolean {
-  return findingIn(statement)(text) !== 'no'
+  return ['all', 'word'].includes(findingIn(statement)(text))
 }
 
 /** A dot after a short word is that of an abbreviation: Dr., e.g., Mrs. */
@@ -36,20 +38,21 @@ const endOfSentences = /(?<=[!?;]|(?<!(?<!\p{L})\p{L}{1,3})\.)\s+|(?<=[。！？
 
 /** The user, in what people save ("I", "my") and in what agents write of them ("the user"). */
 const ownPerson =
-  /(?<![\p{L}\p{N}])(?:i(?!\.)|me|my|mine|we|us|ours?|users?|ich|mich|mir|mein\p{L}{0,2}|wir|uns|unser\p{L}{0,2}|(?:be)?nutzer\p{L}*)(?![\p{L}\p{N}])|私|僕|俺|ユーザ|利用者|我|用户/iu
+  /(?<![\p{L}\p{N}])(?:i(?!\.)|me|my|mine|we|us|ours?|users?|ich|mich|mir|mein\p{L}{0,2}|wir|uns|unser\p{L}{0,2}|(?:(?:be)?nutzer|anwender)\p{L}*)(?![\p{L}\p{N}])|私|僕|俺|ユーザ|利用者|我|用户/iu
+/** What changes most when another one tells it: ich nehme, er nimmt. */
+const ownVerb = /(?<!\p{L})(?:\p{L}+\s+(?:ich|wir)|(?:i|we|ich|wir)\s+\p{L}+)(?!\p{L})/giu
 /** Who was spoken of before. */
 const pronoun = /(?<!\p{L})(?:s?he|they|his|her|their|er|sie|(?:ihr|sein)(?:e[mnrs]?)?)(?!\p{L})|彼/iu
 
 /**
  * How much of a statement a text has: nearly all words or a value; its only telling word, or without such a word all in their
- * order; or neither.
+ * order; all but the verb of `I`; or none of these.
  */
-function findingIn(statement: string): (text: string) => 'all' | 'word' | 'no' {
+function findingIn(statement: string): (text: string) => 'all' | 'word' | 'object' | 'no' {
   const terms = termsIn(statement)
   const about = withoutFillers(terms)
-  const telling = withoutFillers(termsIn(statement.replace(new RegExp(ownPerson, 'giu'), ' '))).filter(
-    ({ forms, isHiragana }) => !isHiragana && !forms.some((form) => stopWords.has(form)),
-  )
+  const telling = tellingWords(statement)
+  const object = tellingWords(statement.replace(ownVerb, ' '))
   const values = [...valuesIn(statement)]
   return (text) => {
     const told = values.length > 0 ? valuesIn(text) : new Set()
@@ -59,8 +62,16 @@ function findingIn(statement: string): (text: string) => 'all' | 'word' | 'no' {
     const hasMost = (some: readonly Term[]) => some.filter(isOneOf).length >= retoldFrom * some.length
     if ([about, telling].some((some) => some.length > 1 && hasMost(some))) return 'all'
     const hasWord = telling.length === 1 ? hasMost(telling) : telling.length === 0 && hasInOrder(words, terms)
-    return hasWord ? 'word' : 'no'
+    if (hasWord) return 'word'
+    return object.length > 0 && hasMost(object) ? 'object' : 'no'
   }
+}
+
+/** Words that are no grammar and do not say who is meant. */
+function tellingWords(statement: string): Term[] {
+  return withoutFillers(termsIn(statement.replace(new RegExp(ownPerson, 'giu'), ' '))).filter(
+    ({ forms, isHiragana }) => !isHiragana && !forms.some((form) => stopWords.has(form)),
+  )
 }
 
 /** Finds a term, or another inflection of it, among the words of a text. */
