@@ -3,7 +3,8 @@ import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
 import { type Memory, memoryWeight, savedDay } from '../domain/memory.ts'
-import { isSameStatement, mayTell } from '../domain/text/statement.ts'
+import { mayTell } from '../domain/text/retelling.ts'
+import { isSameStatement } from '../domain/text/statement.ts'
 import { findMemory, isArchived, supersededBy } from '../store/knowledge/memories.ts'
 import { memoryRecallsIn, runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
 import { narrativesBasedOn } from '../store/knowledge/narrative-basis.ts'
@@ -89,7 +90,7 @@ export async function similarMemories(
   const all = [...(await memoriesLike(rows, content)), ...hidden].filter(({ id }) => !besides.includes(id))
   const same = new Set(all.filter((each) => isSameStatement(each.content, content)))
   const others = all.filter((each) => !same.has(each))
-  return similarTo(content, [...same, ...others], mayTell(content)).map((each) => ({
+  return similarTo(content, [...same, ...others], mayTell(content, { ofAnyone: true })).map((each) => ({
     id: each.id,
     content: each.content,
     day: savedDay(each),

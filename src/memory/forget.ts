@@ -2,7 +2,8 @@ import type { ForgetResult } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import { type Memory, trustTool } from '../domain/memory.ts'
-import { alikeTo, mayTell } from '../domain/text/statement.ts'
+import { mayTell } from '../domain/text/retelling.ts'
+import { alikeTo } from '../domain/text/statement.ts'
 import { findMemory, hiddenMemories, lockMemories, supersededBy, wipeMemory } from '../store/knowledge/memories.ts'
 import { runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
 import { addBasis, allNarratives, narrativesBasedOn, narrativesCiting } from '../store/knowledge/narrative-basis.ts'
@@ -48,7 +49,7 @@ export async function forget(
 
 /** Archived and replaced memories that may say the same. */
 async function hiddenTwins(rows: Reading, content: string): Promise<Memory[]> {
-  const [isAlike, isIn] = [alikeTo(content), mayTell(content)]
+  const [isAlike, isIn] = [alikeTo(content), mayTell(content, { ofAnyone: true })]
   const twins: Memory[] = []
   for await (const each of hiddenMemories(rows)) if (isAlike(each.content) || isIn(each.content)) twins.push(each)
   return twins

@@ -85,6 +85,28 @@ describe.each(databases)('what was forgotten, on %s', (database) => {
     ])
   })
 
+  test('is in no summary that says it of the user with its one telling word, and is named where others say it', async () => {
+    home = await talkingHome(database)
+    const { app, ask, folder } = home
+    const talk = [
+      'Bela wrote an article on diabetes.',
+      'I have diabetes and next Friday my parents come for dinner.',
+      'A menu was planned. The user has diabetes.',
+    ]
+    for (const [at, summary] of talk.entries()) await ask(`s${at}`, { summary, topic: `s${at}` })
+    writeFileSync(join(folder, 'home', 'USER.md'), 'Likes tea.\n\nDiabetes type 2, since May.\n')
+    await app.remember({ content: 'I have diabetes' })
+    await app.remember({ content: 'The user has diabetes, and plans menus that are low in sugar' })
+    const { narratives, near, notes } = await app.forgetMemory(1)
+    expect({ narratives, near: near.map(({ id }) => id), notes }).toEqual({
+      narratives: [2, 3],
+      near: [2],
+      notes: [{ path: 'USER.md', line: 3, text: 'Diabetes type 2, since May.' }],
+    })
+    const told = await app.narratives({ limit: 9 })
+    expect(told.map(({ summary }) => summary)).toEqual([withheld, withheld, 'Bela wrote an article on diabetes.'])
+  })
+
   test('is named where a longer memory says it among other things, or has its value in other words', async () => {
     home = await talkingHome(database)
     const { app, ask } = home

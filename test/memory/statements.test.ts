@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
-import { isSameStatement, looksAlike, mayTell } from '../../src/domain/text/statement.ts'
+import { mayTell } from '../../src/domain/text/retelling.ts'
+import { isSameStatement, looksAlike } from '../../src/domain/text/statement.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { remember, type StoredMemory } from '../../src/memory/remember.ts'
 import { findMemory, listMemories } from '../../src/store/knowledge/memories.ts'
@@ -45,6 +46,43 @@ test.each([
   ['The customer is acme@a.example', 'Mail went to ACME@a.example.'],
 ])('"%s" is told by what has its value, in whatever words: %s', (statement, text) => {
   expect(mayTell(statement)(`It was a long day. ${text} Nothing else was said.`)).toBe(true)
+})
+
+test.each([
+  ['I have diabetes', 'I have diabetes and next Friday my parents come for dinner, so think of a menu.'],
+  ['I have diabetes', 'The user has diabetes type 2.'],
+  ['I have diabetes', 'Die Nutzerin hat Diabetes.'],
+  ['I am pregnant', 'The user planned her leave. She is pregnant.'],
+  ['I was fired', 'The user was fired.'],
+  ['I am looking for a new job', 'The user looks for a new job.'],
+  ['Ich wohne in Hamburg', 'Der Nutzer wohnt in Hamburg.'],
+  ['Ich bin schwanger', 'Die Nutzerin ist schwanger.'],
+  ['Ich nehme Antidepressiva', 'Der Nutzer nimmt Antidepressiva.'],
+  ['I live in Hamburg', 'The user, living in Hamburg, asked for the weather.'],
+  ['私は妊娠しています', 'ユーザーは妊娠している。'],
+  ['The user is pregnant', 'I am pregnant.'],
+  ['Coffee is good', 'Bela said that coffee is very good.'],
+])('"%s" is told by a sentence with its telling words about the same person: %s', (statement, text) => {
+  expect(mayTell(statement)(`It was a long day. ${text} Nothing else was said.`)).toBe(true)
+})
+
+test.each([
+  ['I like coffee', 'Bela drinks coffee at noon.'],
+  ['I like coffee', 'We met Bela. The bakery ordered coffee.'],
+  ['I was fired', 'The event was fired on every click.'],
+  ['I have diabetes', 'A study on diabetes was read.'],
+  ['私は妊娠しています', '田中さんは妊娠している。'],
+  ['I am here', 'The user was there.'],
+])('"%s" is not told by a sentence about somebody else, which is only named: %s', (statement, text) => {
+  expect(mayTell(statement)(text)).toBe(false)
+  expect(mayTell(statement, { ofAnyone: true })(text)).toBe(statement !== 'I am here')
+})
+
+test.each([
+  ['I live in Hamburg', 'The office in Hamburg opens in May.'],
+  ['Mein Bruder ist krank', 'Der Bruder des Nutzers kommt zu Besuch.'],
+])('only the verb of "I" may differ: "%s" is not told by "%s"', (statement, text) => {
+  for (const ofAnyone of [false, true]) expect(mayTell(statement, { ofAnyone })(text)).toBe(false)
 })
 
 test.each([

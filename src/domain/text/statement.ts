@@ -1,7 +1,6 @@
 import { type Term, termSimilarity, termsIn, withoutFillers } from './words.ts'
 
 const alikeFrom = 0.5
-const containsFrom = 0.8
 
 /**
  * Whether two texts are the same statement: equal except for case, spaces and punctuation without meaning. Words
@@ -42,53 +41,6 @@ export function differingWords(a: string, b: string): [ofA: Term, ofB: Term][] {
     const other = ofB[at]
     return other && !term.forms.some((form) => other.forms.includes(form)) ? [[term, other]] : []
   })
-}
-
-/** Whether a longer text may say the same as a statement: it has nearly all of its words, or one of its values. */
-export function mayContain(text: string, statement: string): boolean {
-  return containing(statement)(text)
-}
-
-/** Whether one or two sentences of a text may say the same as a statement. */
-export function mayTell(statement: string): (text: string) => boolean {
-  const contains = containing(statement)
-  return (text) => {
-    // Most texts say nothing like it: that is found out sooner.
-    if (!contains(text)) return false
-    const sentences = text.split(endOfSentences)
-    return sentences.some((sentence, at) => contains(`${sentence} ${sentences[at + 1] ?? ''}`))
-  }
-}
-
-/** A dot after a short word is that of an abbreviation: Dr., e.g., Mrs. */
-const endOfSentences = /(?<=[!?;]|(?<!(?<!\p{L})\p{L}{1,3})\.)\s+|(?<=[。！？])|\n+/u
-
-function containing(statement: string): (text: string) => boolean {
-  const about = withoutFillers(termsIn(statement))
-  const values = [...valuesIn(statement)]
-  return (text) => {
-    const told = values.length > 0 ? valuesIn(text) : new Set()
-    if (values.some((value) => told.has(value))) return true
-    const spellings = new Set(termsIn(text).flatMap(({ forms }) => forms))
-    const has = about.filter(({ forms }) => forms.some((form) => spellings.has(form)))
-    return about.length > 1 && has.length >= containsFrom * about.length
-  }
-}
-
-/** Years and dates, and what separates the groups of a number. */
-const date = /(?<![\p{L}\p{N}])(?:19|20)\d\d(?:-\d\d-\d\d)?(?![\p{L}\p{N}])|\d\d?[./]\d\d?[./](?:19|20)\d\d(?!\d)/gu
-const separator = /(?<=\d)[ .,/\u00a0-](?=\d)/g
-
-/**
- * Values that two texts have only if they tell the same fact: addresses of mail, and numbers or codes of at least four digits, whole
- * and by their groups. Dates and round numbers are in texts of any topic.
- */
-function valuesIn(text: string): Set<string> {
-  const plain = text.normalize('NFKC').toLowerCase()
-  const numbers = plain.replace(date, ' ')
-  const codes = `${numbers} ${numbers.replace(separator, '')}`.match(/[0-9a-z]+/g) ?? []
-  const mails = plain.match(/[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,}/gu) ?? []
-  return new Set([...codes.filter((each) => (each.match(/\d/g) ?? []).length >= 4 && !/0{3}$/.test(each)), ...mails])
 }
 
 /** Normal form that all spellings of a statement share. */
