@@ -238,12 +238,31 @@ function countDistinct(words: readonly { token: number }[]): number {
 
 /** Topic words of a text with their stems; what is written in hiragana is mostly grammar. */
 function topicWords(text: string): { word: string; stem: string; token: number }[] {
-  const runs = [...scriptRunsIn(text.slice(0, maxText))].map(({ run }) => run)
-  return runs.flatMap((run, token) =>
+  return tokensIn(text.slice(0, maxText)).flatMap((run, token) =>
     (/^[\p{Script=Hiragana}ー]+$/u.test(run) ? [] : wordsIn(run))
       .filter((word) => !stopWords.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))
       .map((word) => ({ word, stem: stemOf(word), token })),
   )
+}
+
+/** Words of a text, numbers without separators of thousands. A path is one, and of a file only its name. */
+function tokensIn(text: string): string[] {
+  return text
+    .replace(/(?<=\d)[.,'’\u00a0\u202f](?=\d{3}(?!\d))/g, '')
+    .split(paths)
+    .flatMap((part, at) => (at % 2 === 1 ? [fileName(part) ?? part] : [...scriptRunsIn(part)].map(({ run }) => run)))
+}
+
+/** Letters that have capitals: those of scripts without spaces would run on into the words beside a path. */
+const inPath = '[\\p{Lu}\\p{Ll}\\p{M}\\p{N}_.~:@%+-]'
+const paths = new RegExp(
+  `(?<!${inPath})(${inPath}*(?:/(?:${inPath}|[?&=#])*)+|${inPath}+\\.[a-z][a-z0-9]{0,3}(?![\\p{L}\\p{N}]))`,
+  'u',
+)
+
+/** `date` of `src/date.test.ts`: its folders and endings are those of many files. */
+function fileName(path: string): string | undefined {
+  return /(?:^|\/)\.*([^./]+)\.[a-z][^/]*$/.exec(path)?.[1]
 }
 
 /**

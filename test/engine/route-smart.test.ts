@@ -158,6 +158,15 @@ describe.each(databases)('smart routing on %s', (database) => {
     expect((await route('la dalle est à combien d’euros ?')).chosen?.session).toBe('fondation')
   })
 
+  test('a number is one sign, however its thousands are separated', async () => {
+    await open(database)
+    await say('kitchen', 'We plan a kitchen for 12,000', 'An induction hob fits.')
+    expect(await route('a party for 2,000 or 3.000')).toEqual({ chosen: null, others: [] })
+    expect((await route('does the hob fit into 12000?')).chosen).toMatchObject({
+      words: expect.arrayContaining(['12000']),
+    })
+  })
+
   test('the grammar of Russian and Ukrainian is no sign', async () => {
     await open(database)
     await say('сервер', 'Как мне настроить сервер, чтобы он был доступен?', 'Откройте порт 443.')
@@ -165,6 +174,28 @@ describe.each(databases)('smart routing on %s', (database) => {
     for (const text of ['Как мне приготовить суп, чтобы он был вкусным?', 'Когда у меня день рождения?'])
       expect((await route(text)).chosen, text).toBeNull()
     expect((await route('какой порт открыт, и доступен ли сервер?')).chosen?.session).toBe('сервер')
+  })
+
+  test('a path is one sign, and the folders and the ending of a file are none', async () => {
+    await open(database)
+    await say(
+      'rounding',
+      'The total is off by one cent, add a test',
+      'Rounded twice in src/cart/price-sum.ts; test/price-sum.test.ts has the case, see https://shop.example.com/docs/cents.html',
+    )
+    await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
+    for (const text of [
+      'Add a comment to src/main.ts',
+      'Rename src/cart/a.ts to src/cart/b.ts',
+      'Add a test to src/parser.ts',
+      'Open test/date.test.ts and add a case',
+      'see https://shop.example.com/docs/index.html and summarise',
+      'price-sum.ts lacks a licence header',
+      'src/main.tsのテストを直して',
+    ])
+      expect((await route(text)).chosen, text).toBeNull()
+    for (const text of ['does src/cart/price-sum.ts round the cents?', 'is the case in price-sum.test.ts rounded?'])
+      expect((await route(text)).chosen?.session, text).toBe('rounding')
   })
 
   test('grammar in hiragana and a verb of one kanji are no signs; words of the topic are', async () => {
