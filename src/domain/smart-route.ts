@@ -146,7 +146,7 @@ function fitOf(
   const inLabel = shared.filter(({ isInLabel }) => isInLabel)
   const labelWords = countDistinct(inLabel)
   const isNamed = inLabel.some(({ token }) => inLabel.some((other) => other.token === token + 1))
-  const telling = shared.filter(({ word }) => !isInAnyTopic(word)).map(withTimesAsOne)
+  const telling = shared.filter(({ word }) => !isInAnyTopic(word))
   const signs = countDistinct(telling)
   const outsideLabel = signs - countDistinct(telling.filter(({ isInLabel }) => isInLabel))
   const independent = isNamed ? signs : labelWords > 0 ? outsideLabel + 1 : mostInOneTurn(telling)
@@ -158,9 +158,7 @@ function fitOf(
     ranked: score * recency,
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
     signs,
-    isChance:
-      (independent < 2 || telling.every(({ token }) => token === timeToken)) &&
-      (countDistinct(messageWords) > countDistinct(shared) || shared[0]?.isAnswerOnly === true),
+    isChance: independent < 2 && (countDistinct(messageWords) > signs || shared[0]?.isAnswerOnly === true),
     labelWords,
     isNamed,
   }
@@ -184,16 +182,11 @@ function rarity(having: number, sessions: number): number {
   return of(Math.max(1, having)) / of(1)
 }
 
-/** In any text by chance: a small number, or a single kanji, which is mostly the stem of a verb. */
+/** In any text by chance: small numbers, money, forms of address, and single kanji, which are mostly stems of verbs. */
+const anyTopic = /^(?:\d{1,3}|euro?|dollar|usd|geehrte[rn]?|frau|herrn?|mrs?|\p{Script=Han})$/u
+
 function isInAnyTopic(word: string): boolean {
-  return /^(?:\d{1,3}|\p{Script=Han})$/u.test(word)
-}
-
-/** Stands for all days, months and hours of a message: together they are one sign, and none by themselves. */
-const timeToken = -1
-
-function withTimesAsOne<T extends { word: string; token: number }>(shared: T): T {
-  return timeWords.has(shared.word) ? { ...shared, token: timeToken } : shared
+  return timeWords.has(word) || anyTopic.test(word)
 }
 
 /** Max number of these words that came up in one turn: those of different turns meet in a message by chance. */

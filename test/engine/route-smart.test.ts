@@ -137,12 +137,12 @@ describe.each(databases)('smart routing on %s', (database) => {
     await say('flood', 'The neighbour flooded our hallway', 'Send photos and the invoice of the parquet.')
     await say('flood', 'The surveyor comes on Tuesday', 'Have the estimate of the painter ready.')
     await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
-    expect(await route('a hallway concert in Lyon on Tuesday?')).toMatchObject({
+    expect(await route('a hallway concert of the surveyor in Lyon?')).toMatchObject({
       chosen: null,
       others: [{ session: 'flood' }],
     })
-    expect((await route('is the surveyor late on Tuesday?')).chosen?.session).toBe('flood')
-    expect((await route('hallway Tuesday')).chosen?.session).toBe('flood')
+    expect((await route('was the hallway of the neighbour damp?')).chosen?.session).toBe('flood')
+    expect((await route('hallway surveyor')).chosen?.session).toBe('flood')
   })
 
   test('small numbers and the grammar of French, Spanish, Italian and Dutch are no signs', async () => {
@@ -155,7 +155,7 @@ describe.each(databases)('smart routing on %s', (database) => {
     await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
     expect((await route('110 euros in Swiss francs')).chosen).toBeNull()
     expect((await route('une soupe de courge pour deux, avec du pain')).chosen).toBeNull()
-    expect((await route('la dalle est à combien d’euros ?')).chosen?.session).toBe('fondation')
+    expect((await route('combien de maçons pour la dalle ?')).chosen?.session).toBe('fondation')
   })
 
   test('a number is one sign, however its thousands are separated', async () => {
@@ -202,7 +202,9 @@ describe.each(databases)('smart routing on %s', (database) => {
     await open(database)
     await say('会議', '来週の会議の議題を作って', '議題は三つあります。')
     await say('請求書', '請求書の文字化けを直して', 'フォントを埋め込みました。')
+    await say('英語', '英語の単語テストを作って', '十問作りました。')
     for (const text of [
+      'テストを作って',
       '来週の天気を教えて',
       '来週の旅行の計画を作って',
       '会議室の予約',
@@ -214,14 +216,30 @@ describe.each(databases)('smart routing on %s', (database) => {
     expect((await route('会議の議題を増やして')).chosen?.session).toBe('会議')
   })
 
-  test('a day and an hour are a route only with a word of the topic: they meet in messages of any other', async () => {
+  test('days, hours and money are no signs beside a word of the topic: they meet in messages of any other', async () => {
     await open(database)
     await say('umzug', 'Wann kommt der Umzugswagen am Samstag?', 'Um acht Uhr, zwei Träger sind dabei.')
-    await say('offsite', 'The bus leaves on Friday in March at nine o’clock', 'Noted.')
-    for (const text of ['Am Samstag um acht Uhr gehen wir ins Kino', 'My dentist is free on a Friday in March'])
+    await say('kitchen', 'The fitter cancels the appointment on Monday', 'Then the budget of 12,000 euros must do.')
+    for (const text of [
+      'Am Samstag um acht Uhr gehen wir ins Kino',
+      'Monday appointment with my dentist',
+      'the budget for the party is 2,000 euros',
+    ])
       expect((await route(text)).chosen, text).toBeNull()
     expect((await route('Wie viele Träger hat der Umzugswagen?')).chosen?.session).toBe('umzug')
-    expect((await route('does the bus wait on Friday?')).chosen?.session).toBe('offsite')
+    expect((await route('did the fitter keep the appointment on Monday?')).chosen?.session).toBe('kitchen')
+  })
+
+  test('a salutation is no sign', async () => {
+    await open(database)
+    await say(
+      'bewerbung',
+      'Schreib mir ein Anschreiben als Projektleiterin',
+      'Sehr geehrte Frau Schulz, mit Interesse ...',
+    )
+    await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
+    expect((await route('Sehr geehrte Frau Schulz, hiermit kündige ich den Vertrag')).chosen).toBeNull()
+    expect((await route('hat Frau Schulz das Anschreiben?')).chosen?.session).toBe('bewerbung')
   })
 
   test('words of a label name its session side by side; scattered over a message they are one sign', async () => {
@@ -239,7 +257,7 @@ describe.each(databases)('smart routing on %s', (database) => {
       chosen: null,
       others: [{ session: 'office-move' }],
     })
-    expect((await route('a move of the office in September')).chosen?.session).toBe('office-move')
+    expect((await route('a move of the office into the new building')).chosen?.session).toBe('office-move')
   })
 
   test('archived sessions, those of agents at work and other folders’ are not looked at', async () => {
