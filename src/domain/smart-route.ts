@@ -63,7 +63,7 @@ const unknownWeight = 0.35
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
   const sessions = candidates.map((candidate) => ({ candidate, words: candidateWords(candidate) }))
-  const messageWords = weighWords(message, sessions)
+  const messageWords = weighWords(message.slice(0, maxText), sessions)
   const lengths = sessions.map(({ words }) => lengthOf(words))
   const averageLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
   const fits = sessions
@@ -101,7 +101,8 @@ interface MessageWord {
 }
 
 function weighWords(message: string, sessions: readonly IndexedSession[]): MessageWord[] {
-  const byStem = new Map(topicWords(message).map((word) => [word.stem, word]))
+  const words = [...ownWords(message), ...topicWords(message.replace(newThing, ''))]
+  const byStem = new Map(words.map((word) => [word.stem, word]))
   return [...byStem.values()].map(({ stem, word, token }) => {
     const having = sessions.filter(({ words }) => words.has(stem)).length
     return { stem, word, token, having, weight: rarity(having, sessions.length) }
@@ -238,9 +239,13 @@ function topicWords(text: string): { word: string; stem: string; token: number }
   )
 }
 
-/** Words of a text, numbers without separators of thousands. A path is one, and of a file only its name. */
+/**
+ * Words of a text, without the verb that opens a request, and numbers without separators of thousands. A path is one, and of
+ * a file only its name.
+ */
 function tokensIn(text: string): string[] {
   return text
+    .replace(openingVerb, '')
     .replace(/(?<=\d)[.,'’\u00a0\u202f](?=\d{3}(?!\d))/g, '')
     .split(paths)
     .flatMap((part, at) => (at % 2 === 1 ? [fileName(part) ?? part] : [...scriptRunsIn(part)].map(({ run }) => run)))
@@ -256,6 +261,23 @@ const paths = new RegExp(
 /** `date` of `src/date.test.ts`: its folders and endings are those of many files. */
 function fileName(path: string): string | undefined {
   return /(?:^|\/)\.*([^./]+)\.[a-z][^/]*$/.exec(path)?.[1]
+}
+
+const sentenceStart = '(?:^|[.!?\\n] ?)(?:[Pp]lease |[Bb]itte )?'
+const articles = 'the|a|my|our|your|this|these|that|those|die|das|den|dem|(?:m?ein|unser)(?:e[nm]?)?'
+/** First word of a sentence before an article: "Cancel my …", "Prepare the …" say what to do, not about what. */
+const openingVerb = new RegExp(`(?<=${sentenceStart})\\p{L}+(?= (?:${articles}) )`, 'gu')
+/** What a request wants made: "Write a job ad", where a request that goes on says "the job ad". Capitals after "a" begin a name. */
+const newThing = new RegExp(
+  `(?<=${sentenceStart}\\p{L}+ )(?:an? \\p{Ll}+(?: \\p{Ll}+)?|eine?n? (?:\\p{Ll}+ )?\\p{L}+)`,
+  'gu',
+)
+
+/** Words of a message that count as shared with no session, wherever they came up. Their stems are those of no other word. */
+function ownWords(text: string): { word: string; stem: string; token: number }[] {
+  const words = [openingVerb, newThing].flatMap((pattern) => text.match(pattern) ?? []).flatMap(wordsIn)
+  const own = words.filter((word) => !stopWords.has(word))
+  return own.map((word, at) => ({ word, stem: `${word} …`, token: -1 - at }))
 }
 
 /**

@@ -242,6 +242,27 @@ describe.each(databases)('smart routing on %s', (database) => {
     expect((await route('hat Frau Schulz das Anschreiben?')).chosen?.session).toBe('bewerbung')
   })
 
+  test('the verb that opens a request is no sign, nor is what the request wants made', async () => {
+    await open(database)
+    await say('tax', 'Prepare the papers of the first quarter for our advisor', 'Four receipts are missing.')
+    await say('churn', 'Can we predict which subscribers cancel?', 'By the age of the subscription.')
+    await say('hiring', 'Write a job ad for a backend engineer', 'It names the salary.')
+    await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
+    for (const text of [
+      'Prepare slides about our sales of the last quarter',
+      'Cancel my newspaper subscription, write the letter',
+      'please cancel the newspaper subscription',
+      'Write a job ad for a cook',
+      'Schreib einen job ad',
+      'Peel the tomatoes',
+    ])
+      expect((await route(text)).chosen, text).toBeNull()
+    expect((await route('are the papers of the quarter with the advisor?')).chosen?.session).toBe('tax')
+    expect((await route('Move the salary of the backend job up')).chosen?.session).toBe('hiring')
+    expect((await route('the job ad misses a salary')).chosen?.session).toBe('hiring')
+    expect((await route('which age of a subscription predicts that they cancel?')).chosen?.session).toBe('churn')
+  })
+
   test('words of a label name its session side by side; scattered over a message they are one sign', async () => {
     await open(database)
     await say(
