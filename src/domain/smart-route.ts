@@ -63,7 +63,7 @@ const unknownWeight = 0.35
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
   const sessions = candidates.map((candidate) => ({ candidate, words: candidateWords(candidate) }))
-  const messageWords = weighWords(message, sessions)
+  const messageWords = weighWords(message.slice(0, maxText), sessions)
   const lengths = sessions.map(({ words }) => lengthOf(words))
   const averageLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
   const fits = sessions
@@ -101,7 +101,8 @@ interface MessageWord {
 }
 
 function weighWords(message: string, sessions: readonly IndexedSession[]): MessageWord[] {
-  const byStem = new Map(topicWords(message).map((word) => [word.stem, word]))
+  const words = [...ownWords(message), ...topicWords(message.replace(newThing, ''))]
+  const byStem = new Map(words.map((word) => [word.stem, word]))
   return [...byStem.values()].map(({ stem, word, token }) => {
     const having = sessions.filter(({ words }) => words.has(stem)).length
     return { stem, word, token, having, weight: rarity(having, sessions.length) }
@@ -146,7 +147,7 @@ function fitOf(
   const inLabel = shared.filter(({ isInLabel }) => isInLabel)
   const labelWords = countDistinct(inLabel)
   const isNamed = inLabel.some(({ token }) => inLabel.some((other) => other.token === token + 1))
-  const telling = shared.filter(({ word }) => !isInAnyTopic(word)).map(withTimesAsOne)
+  const telling = shared.filter(({ word }) => !isInAnyTopic(word))
   const signs = countDistinct(telling)
   const outsideLabel = signs - countDistinct(telling.filter(({ isInLabel }) => isInLabel))
   const independent = isNamed ? signs : labelWords > 0 ? outsideLabel + 1 : mostInOneTurn(telling)
@@ -158,9 +159,7 @@ function fitOf(
     ranked: score * recency,
     covered: shared.reduce((sum, each) => sum + each.weight, 0),
     signs,
-    isChance:
-      (independent < 2 || telling.every(({ token }) => token === timeToken)) &&
-      (countDistinct(messageWords) > countDistinct(shared) || shared[0]?.isAnswerOnly === true),
+    isChance: independent < 2 && (countDistinct(messageWords) > signs || shared[0]?.isAnswerOnly === true),
     labelWords,
     isNamed,
   }
@@ -184,16 +183,11 @@ function rarity(having: number, sessions: number): number {
   return of(Math.max(1, having)) / of(1)
 }
 
-/** In any text by chance: a small number, or a single kanji, which is mostly the stem of a verb. */
+/** In any text by chance: small numbers, money, forms of address, and single kanji, which are mostly stems of verbs. */
+const anyTopic = /^(?:\d{1,3}|euro?|dollar|usd|geehrte[rn]?|frau|herrn?|mrs?|\p{Script=Han})$/u
+
 function isInAnyTopic(word: string): boolean {
-  return /^(?:\d{1,3}|\p{Script=Han})$/u.test(word)
-}
-
-/** Stands for all days, months and hours of a message: together they are one sign, and none by themselves. */
-const timeToken = -1
-
-function withTimesAsOne<T extends { word: string; token: number }>(shared: T): T {
-  return timeWords.has(shared.word) ? { ...shared, token: timeToken } : shared
+  return timeWords.has(word) || anyTopic.test(word)
 }
 
 /** Max number of these words that came up in one turn: those of different turns meet in a message by chance. */
@@ -238,12 +232,52 @@ function countDistinct(words: readonly { token: number }[]): number {
 
 /** Topic words of a text with their stems; what is written in hiragana is mostly grammar. */
 function topicWords(text: string): { word: string; stem: string; token: number }[] {
-  const runs = [...scriptRunsIn(text.slice(0, maxText))].map(({ run }) => run)
-  return runs.flatMap((run, token) =>
+  return tokensIn(text.slice(0, maxText)).flatMap((run, token) =>
     (/^[\p{Script=Hiragana}ー]+$/u.test(run) ? [] : wordsIn(run))
       .filter((word) => !stopWords.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))
       .map((word) => ({ word, stem: stemOf(word), token })),
   )
+}
+
+/**
+ * Words of a text, without the verb that opens a request, and numbers without separators of thousands. A path is one, and of
+ * a file only its name.
+ */
+function tokensIn(text: string): string[] {
+  return text
+    .replace(openingVerb, '')
+    .replace(/(?<=\d)[.,'’\u00a0\u202f](?=\d{3}(?!\d))/g, '')
+    .split(paths)
+    .flatMap((part, at) => (at % 2 === 1 ? [fileName(part) ?? part] : [...scriptRunsIn(part)].map(({ run }) => run)))
+}
+
+/** Letters that have capitals: those of scripts without spaces would run on into the words beside a path. */
+const inPath = '[\\p{Lu}\\p{Ll}\\p{M}\\p{N}_.~:@%+-]'
+const paths = new RegExp(
+  `(?<!${inPath})(${inPath}*(?:/(?:${inPath}|[?&=#])*)+|${inPath}+\\.[a-z][a-z0-9]{0,3}(?![\\p{L}\\p{N}]))`,
+  'u',
+)
+
+/** `date` of `src/date.test.ts`: its folders and endings are those of many files. */
+function fileName(path: string): string | undefined {
+  return /(?:^|\/)\.*([^./]+)\.[a-z][^/]*$/.exec(path)?.[1]
+}
+
+const sentenceStart = '(?:^|[.!?\\n] ?)(?:[Pp]lease |[Bb]itte )?'
+const articles = 'the|a|my|our|your|this|these|that|those|die|das|den|dem|(?:m?ein|unser)(?:e[nm]?)?'
+/** First word of a sentence before an article: "Cancel my …", "Prepare the …" say what to do, not about what. */
+const openingVerb = new RegExp(`(?<=${sentenceStart})\\p{L}+(?= (?:${articles}) )`, 'gu')
+/** What a request wants made: "Write a job ad", where a request that goes on says "the job ad". Capitals after "a" begin a name. */
+const newThing = new RegExp(
+  `(?<=${sentenceStart}\\p{L}+ )(?:an? \\p{Ll}+(?: \\p{Ll}+)?|eine?n? (?:\\p{Ll}+ )?\\p{L}+)`,
+  'gu',
+)
+
+/** Words of a message that count as shared with no session, wherever they came up. Their stems are those of no other word. */
+function ownWords(text: string): { word: string; stem: string; token: number }[] {
+  const words = [openingVerb, newThing].flatMap((pattern) => text.match(pattern) ?? []).flatMap(wordsIn)
+  const own = words.filter((word) => !stopWords.has(word))
+  return own.map((word, at) => ({ word, stem: `${word} …`, token: -1 - at }))
 }
 
 /**
