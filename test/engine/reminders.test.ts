@@ -218,6 +218,15 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor('which type of blood?')).toHaveLength(1)
   })
 
+  test('Japanese particles alone remind of nothing', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of ['猫の名前はミケです', '定例会議は水曜日に変わりました', 'えびの料理は苦手です', '鍵は棚の上にある'])
+      await keep(fact)
+    for (const said of ['今日の天気は？', 'おすすめの本は？', 'この文を英語に訳して'])
+      expect(await linesFor(said), said).toEqual([])
+    expect(await linesFor('えびは？')).toEqual([expect.stringContaining('えび')])
+  })
+
   test('words that many memories have find together what a rare word beside the point would hide', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     await office.engine.store.write('submit', async (tx) => {

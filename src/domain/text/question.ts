@@ -85,10 +85,13 @@ export function distinctiveWords(text: string): Set<string> {
   return new Set(termsIn(text).flatMap((term) => (importanceIn(term) === 1 ? [term.forms[0]] : [])))
 }
 
-/** Whether one of the words says something about a topic: fillers and small numbers meet in texts by chance. */
+/** Whether one of the words says something about a topic: fillers, particles and small numbers meet in texts by chance. */
 export function tellsTopic(words: readonly string[]): boolean {
-  return words.some((word) => !stopWords.has(word) && !smallNumbers.has(word) && !/^(?:[a-z]|\d{1,2})$/.test(word))
+  return words.some((word) => !stopWords.has(word) && !smallNumbers.has(word) && !chance.test(word))
 }
+
+/** Single letters, single hiragana such as は and の, and small numbers. */
+const chance = /^(?:[a-z\p{Script=Hiragana}]|\d{1,2})$/u
 
 /** Words within a sentence that have a capital only as a name: plan B, Will, May. Of many alike they tell which one is meant. */
 function namedWords(text: string): Set<string> {

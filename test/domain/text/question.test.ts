@@ -130,8 +130,8 @@ test('of a pasted list of questions a hundred are requests', () => {
   expect(requests).toContain(0)
 })
 
-test('fillers, single letters and small numbers tell no topic', () => {
-  for (const words of [['no'], ['b'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
+test('fillers, single letters, single hiragana and small numbers tell no topic', () => {
+  for (const words of [['no'], ['b'], ['は', 'の'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
   for (const words of [['no', 'rent'], ['8443'], ['えび']]) expect(tellsTopic(words)).toBe(true)
 })
 
