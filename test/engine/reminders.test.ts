@@ -262,6 +262,16 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor('which type of blood?')).toHaveLength(1)
   })
 
+  test('a word with a hyphen finds what has it in one', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of ['standup is at 9:30', 'The wifi is called Nest', 'Das WLAN-Passwort ist oak-river'])
+      await keep(fact)
+    expect(await linesFor('when is the stand-up?')).toEqual([expect.stringContaining('standup')])
+    expect(await linesFor('wi-fi name?')).toEqual([expect.stringContaining('wifi')])
+    expect(await linesFor('W-LAN?')).toEqual([expect.stringContaining('WLAN')])
+    expect(await linesFor('oak‑river')).toEqual([expect.stringContaining('oak-river')])
+  })
+
   test('Japanese particles alone remind of nothing', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     for (const fact of [

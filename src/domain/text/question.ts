@@ -58,6 +58,9 @@ export function questionTerms(message: string): QuestionTerm[] {
     const least = named.has(term.forms[0]) ? importanceOf.smallNumber : 0
     add(terms, { ...term, importance: Math.max(least, importanceIn(term)), isContext: false, requests: [] })
   }
+  // People write stand-up and standup: what lacks the one may have the other.
+  for (const term of termsIn(own.join('\n').replace(innerHyphen, '')))
+    add(terms, { ...term, importance: importanceIn(term), isContext: true, requests: [] })
   for (const [at, request] of requestsIn(own).entries())
     for (const { forms } of uniqueTerms(request)) terms.get(forms[0])?.requests.push(at)
   const about = [...terms.values()].filter(isSignificant)
@@ -98,6 +101,8 @@ function namedWords(text: string): Set<string> {
   const names = text.match(/(?<=[\p{Ll}\p{N}] )(?!I\b)\p{Lu}\p{Ll}*(?![\p{L}\p{N}'’])/gu) ?? []
   return new Set(names.flatMap(spellingsIn))
 }
+
+const innerHyphen = /(?<=[\p{Lu}\p{Ll}\p{N}])[-‐‑](?=[\p{Lu}\p{Ll}\p{N}])/gu
 
 function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
   const [first] = term.forms

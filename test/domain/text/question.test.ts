@@ -130,6 +130,15 @@ test('of a pasted list of questions a hundred are requests', () => {
   expect(requests).toContain(0)
 })
 
+test('a word with a hyphen is also looked for in one, and a memory that has only its parts is no worse', () => {
+  const found = weights('when is the stand-up in the W-LAN?')
+  expect([found.get('stand'), found.get('lan')]).toEqual([asked, asked])
+  expect([found.get('standup'), found.get('wlan')]).toEqual([
+    { importance: 1, isContext: true },
+    { importance: 1, isContext: true },
+  ])
+})
+
 test('fillers, single letters, single hiragana and small numbers tell no topic', () => {
   for (const words of [['no'], ['b'], ['は', 'の'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
   for (const words of [['no', 'rent'], ['8443'], ['えび']]) expect(tellsTopic(words)).toBe(true)
