@@ -272,6 +272,24 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await linesFor('oak‑river')).toEqual([expect.stringContaining('oak-river')])
   })
 
+  test('of many facts on one subject the one with the verb of the question is shown, which alone reminds of nothing', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'works at the museum',
+      'likes tulips',
+      'plays chess',
+      'drives a Fiat',
+      'has a cat',
+      'speaks Dutch',
+      'collects stamps',
+    ])
+      await keep(`Anna ${fact}`)
+    expect(await linesFor('where does Anna work?')).toContainEqual(expect.stringContaining('museum'))
+    expect(await linesFor('what does Anna like?')).toContainEqual(expect.stringContaining('tulips'))
+    expect(await linesFor('how does it work? I need and like it')).toEqual([])
+    expect(await linesFor('how does the zither work?')).toEqual([])
+  })
+
   test('Japanese particles alone remind of nothing', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     for (const fact of [

@@ -1,6 +1,6 @@
 import { smallNumbers } from './number-words.ts'
 import { looksAlike } from './statement.ts'
-import { stopWords } from './stop-words.ts'
+import { stopWords, weakVerbs } from './stop-words.ts'
 import { spellingsIn, type Term, termsIn, uniqueTerms } from './words.ts'
 
 /** A paragraph up to this length, or a whole message, is the user's own words; a longer one may be pasted. */
@@ -42,6 +42,8 @@ interface QuestionTerm extends Term {
   importance: number
   /** Of text that is only passed along: it may add to a match, but what lacks it is no worse. */
   isContext: boolean
+  /** Tells apart memories that other words find, and finds none by itself. */
+  onlyRanks?: boolean
   /** Numbers of the requests of the message that have it. */
   requests: number[]
 }
@@ -66,6 +68,8 @@ export function questionTerms(message: string): QuestionTerm[] {
   const about = [...terms.values()].filter(isSignificant)
   if (about.length === 0 && near + pasted === '') return [...terms.values()]
   const found = new Map(about.map((term) => [term.forms[0], term]))
+  for (const [first, term] of terms)
+    if (about.length > 0 && weakVerbs.has(first)) found.set(first, { ...term, onlyRanks: true })
   for (const [text, share] of [
     [near, importanceOf.near],
     [pasted, importanceOf.pasted],

@@ -139,6 +139,14 @@ test('a word with a hyphen is also looked for in one, and a memory that has only
   ])
 })
 
+test('a verb such as "work" counts a little beside words that say something, and nothing beside fillers', () => {
+  expect([...weights('where does Anna work?')]).toEqual([
+    ['anna', asked],
+    ['work', { importance: 0.1, isContext: false }],
+  ])
+  expect(tellsTopic(['work', 'like', 'need', 'keep', 'use'])).toBe(false)
+})
+
 test('fillers, single letters, single hiragana and small numbers tell no topic', () => {
   for (const words of [['no'], ['b'], ['は', 'の'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
   for (const words of [['no', 'rent'], ['8443'], ['えび']]) expect(tellsTopic(words)).toBe(true)
