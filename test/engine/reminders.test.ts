@@ -158,6 +158,7 @@ describe.each(databases)('reminders on %s', (database) => {
       await keep(fact)
     const first = async (question: string) => (await linesFor(question))[0]
     expect(await first('when is release 2.0?')).toContain('September')
+    expect(await first('when is release 2.0 planned?')).toContain('September')
     expect(await first('wann öffnet das Büro in Berlin?')).toContain('um 8')
     expect(await first('how much is plan Pro?')).toContain('25')
     expect(await first('port of the wiki API?')).toContain('8080')

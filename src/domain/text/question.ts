@@ -237,7 +237,7 @@ function isSignificant({ importance }: Pick<QuestionTerm, 'importance'>): boolea
 /** Sentences that end with a question mark, which is not that of an address, or as Japanese questions do without one. */
 function questionsIn(text: string): string[] {
   return text.split('\n').flatMap((line) => {
-    const sentences = line.split(/(?<=[.!?。！？])/u)
+    const sentences = line.split(/(?<=[.!?。！？])(?!(?<=\d\.)\d)/u)
     return sentences.filter(
       (sentence, at) =>
         sentence.length <= maxQuestion &&

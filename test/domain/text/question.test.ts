@@ -123,6 +123,11 @@ test('each question and each item of a list is a request of its own, beside the 
   ])
 })
 
+test('the dot of a number ends no sentence', () => {
+  const found = questionTerms('when is release 2.0 planned?')
+  expect(found.map(({ requests }) => requests)).toEqual([[0], [0], [0], [0]])
+})
+
 test('of a pasted list of questions a hundred are requests', () => {
   const list = Array.from({ length: 1000 }, (_, at) => `What is the deadline of project ${at}?`).join('\n')
   const requests = questionTerms(`Who leads Falcon?\n\n${list}`).flatMap((term) => term.requests)
