@@ -1,3 +1,4 @@
+import { namesOther } from '../domain/text/names-other.ts'
 import { differingWords, looksAlike } from '../domain/text/statement.ts'
 import type { RecalledMemory } from './recall.ts'
 
@@ -70,10 +71,11 @@ function askedFirst(group: readonly RecalledMemory[]): RecalledMemory[] {
 }
 
 /**
- * Whether a statement says of something else what the one that was asked for says: both have one shape and differ in a word of the
- * question and in another one. A correction differs only in the latter.
+ * Whether a statement is about something else than the one that was asked for: it names another thing in its place, or both have one
+ * shape and differ in a word of the question and in another one. A correction differs only in the latter.
  */
 function isOfOther({ memory, words }: RecalledMemory, asked: RecalledMemory): boolean {
+  if (namesOther(asked.memory.content, memory.content, asked.words)) return true
   const differing = differingWords(asked.memory.content, memory.content)
   const isAsked = differing.map(([own, other]) => has(asked.words, own) && !has(words, other))
   return isAsked.includes(true) && isAsked.includes(false)

@@ -142,6 +142,51 @@ describe.each(databases)('reminders on %s', (database) => {
     expect(await first('is the press office led by Carla?')).toContain('Emil')
   })
 
+  test('what names something else in the place of what is asked for stands behind it, in other words as well', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'Release 2.0 is planned for June',
+      'Release 2.0 slipped to September',
+      'Release 3.0 is planned for next year',
+      'Das Büro in Berlin öffnet um 8',
+      'Das Büro in München hat neue Zeiten und öffnet um 9',
+      'Plan Pro costs 25 euros a month',
+      'Plan Team costs 60 euros',
+      'Port of the wiki API: 8080',
+      'Port of the wiki admin UI is 8081 since March',
+    ])
+      await keep(fact)
+    const first = async (question: string) => (await linesFor(question))[0]
+    expect(await first('when is release 2.0?')).toContain('September')
+    expect(await first('when is release 2.0 planned?')).toContain('September')
+    expect(await first('wann öffnet das Büro in Berlin?')).toContain('um 8')
+    expect(await first('how much is plan Pro?')).toContain('25')
+    expect(await first('port of the wiki API?')).toContain('8080')
+  })
+
+  test('what corrects a name stands before it, even if its other words all differ', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'Anna is the lead of Payments',
+      'Bob is the lead of Payments now',
+      'Lena is on holiday in Rome until 20 November',
+      'Lena is on holiday in Oslo until December',
+      'We use Postgres 16 in production',
+      'We use Postgres 17 everywhere since August',
+      'Das Lager ist in Kiel am Bahnhof',
+      'Das Lager ist in Bonn seit dem Umzug',
+      'The API port is 8080',
+      'API listens on 9090 now',
+    ])
+      await keep(fact)
+    const first = async (question: string) => (await linesFor(question))[0]
+    expect(await first('is Anna the lead of Payments?')).toContain('Bob')
+    expect(await first('is Lena in Rome?')).toContain('Oslo')
+    expect(await first('do we use Postgres 16?')).toContain('17')
+    expect(await first('ist das Lager in Kiel?')).toContain('Bonn')
+    expect(await first('what is the API port?')).toContain('9090')
+  })
+
   test('what is said again counts as said now: it stands before what was said in between, in other words as well', async () => {
     office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
     await keep('The staging port is 8443')
@@ -216,6 +261,48 @@ describe.each(databases)('reminders on %s', (database) => {
     ])
       expect(await linesFor(said), said).toEqual([])
     expect(await linesFor('which type of blood?')).toHaveLength(1)
+  })
+
+  test('a word with a hyphen finds what has it in one', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of ['standup is at 9:30', 'The wifi is called Nest', 'Das WLAN-Passwort ist oak-river'])
+      await keep(fact)
+    expect(await linesFor('when is the stand-up?')).toEqual([expect.stringContaining('standup')])
+    expect(await linesFor('wi-fi name?')).toEqual([expect.stringContaining('wifi')])
+    expect(await linesFor('W-LAN?')).toEqual([expect.stringContaining('WLAN')])
+    expect(await linesFor('oak‑river')).toEqual([expect.stringContaining('oak-river')])
+  })
+
+  test('of many facts on one subject the one with the verb of the question is shown, which alone reminds of nothing', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      'works at the museum',
+      'likes tulips',
+      'plays chess',
+      'drives a Fiat',
+      'has a cat',
+      'speaks Dutch',
+      'collects stamps',
+    ])
+      await keep(`Anna ${fact}`)
+    expect(await linesFor('where does Anna work?')).toContainEqual(expect.stringContaining('museum'))
+    expect(await linesFor('what does Anna like?')).toContainEqual(expect.stringContaining('tulips'))
+    expect(await linesFor('how does it work? I need and like it')).toEqual([])
+    expect(await linesFor('how does the zither work?')).toEqual([])
+  })
+
+  test('Japanese particles alone remind of nothing', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (const fact of [
+      '猫の名前はミケです',
+      '定例会議は水曜日に変わりました',
+      'えびの料理は苦手です',
+      '鍵は棚の上にある',
+    ])
+      await keep(fact)
+    for (const said of ['今日の天気は？', 'おすすめの本は？', 'この文を英語に訳して'])
+      expect(await linesFor(said), said).toEqual([])
+    expect(await linesFor('えびは？')).toEqual([expect.stringContaining('えび')])
   })
 
   test('words that many memories have find together what a rare word beside the point would hide', async () => {

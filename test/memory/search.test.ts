@@ -44,6 +44,25 @@ describe.each(databases)('searching memories on %s', (database) => {
     expect([both?.words.length, others.map((each) => each.words.length)]).toEqual([2, others.map(() => 1)])
   })
 
+  test('a word that only ranks tells apart what others find, and finds nothing', async () => {
+    await index('work', [1, 3])
+    await index('anna', [1, 2])
+    const found = (...words: string[]) =>
+      runtime.store.read((rows) =>
+        searchMemories(
+          rows,
+          words.map((word) => ({ forms: [word], importance: 0.1, onlyRanks: word === 'work' })),
+          total,
+          10,
+        ),
+      )
+    expect((await found('anna', 'work')).map(({ id, words }) => ({ id, words }))).toEqual([
+      { id: 1, words: ['anna', 'work'] },
+      { id: 2, words: ['anna'] },
+    ])
+    expect(await found('work', 'zither')).toEqual([])
+  })
+
   test('a word that is in too many to lead anywhere still tells those apart that rarer words lead to', async () => {
     await index('rare', [1, 2])
     await index('wide', [1, ...Array.from({ length: 4100 }, (_, at) => 3 + at)])

@@ -1,6 +1,6 @@
 import { smallNumbers } from './number-words.ts'
 import { looksAlike } from './statement.ts'
-import { stopWords } from './stop-words.ts'
+import { stopWords, weakVerbs } from './stop-words.ts'
 import { spellingsIn, type Term, termsIn, uniqueTerms } from './words.ts'
 
 /** A paragraph up to this length, or a whole message, is the user's own words; a longer one may be pasted. */
@@ -42,6 +42,8 @@ interface QuestionTerm extends Term {
   importance: number
   /** Of text that is only passed along: it may add to a match, but what lacks it is no worse. */
   isContext: boolean
+  /** Tells apart memories that other words find, and finds none by itself. */
+  onlyRanks?: boolean
   /** Numbers of the requests of the message that have it. */
   requests: number[]
 }
@@ -58,11 +60,16 @@ export function questionTerms(message: string): QuestionTerm[] {
     const least = named.has(term.forms[0]) ? importanceOf.smallNumber : 0
     add(terms, { ...term, importance: Math.max(least, importanceIn(term)), isContext: false, requests: [] })
   }
+  // People write stand-up and standup: what lacks the one may have the other.
+  for (const term of termsIn(own.join('\n').replace(innerHyphen, '')))
+    add(terms, { ...term, importance: importanceIn(term), isContext: true, requests: [] })
   for (const [at, request] of requestsIn(own).entries())
     for (const { forms } of uniqueTerms(request)) terms.get(forms[0])?.requests.push(at)
   const about = [...terms.values()].filter(isSignificant)
   if (about.length === 0 && near + pasted === '') return [...terms.values()]
   const found = new Map(about.map((term) => [term.forms[0], term]))
+  for (const [first, term] of terms)
+    if (about.length > 0 && weakVerbs.has(first)) found.set(first, { ...term, onlyRanks: true })
   for (const [text, share] of [
     [near, importanceOf.near],
     [pasted, importanceOf.pasted],
@@ -85,16 +92,21 @@ export function distinctiveWords(text: string): Set<string> {
   return new Set(termsIn(text).flatMap((term) => (importanceIn(term) === 1 ? [term.forms[0]] : [])))
 }
 
-/** Whether one of the words says something about a topic: fillers and small numbers meet in texts by chance. */
+/** Whether one of the words says something about a topic: fillers, particles and small numbers meet in texts by chance. */
 export function tellsTopic(words: readonly string[]): boolean {
-  return words.some((word) => !stopWords.has(word) && !smallNumbers.has(word) && !/^(?:[a-z]|\d{1,2})$/.test(word))
+  return words.some((word) => !stopWords.has(word) && !smallNumbers.has(word) && !chance.test(word))
 }
+
+/** Single letters, single hiragana such as は and の, and small numbers. */
+const chance = /^(?:[a-z\p{Script=Hiragana}]|\d{1,2})$/u
 
 /** Words within a sentence that have a capital only as a name: plan B, Will, May. Of many alike they tell which one is meant. */
 function namedWords(text: string): Set<string> {
   const names = text.match(/(?<=[\p{Ll}\p{N}] )(?!I\b)\p{Lu}\p{Ll}*(?![\p{L}\p{N}'’])/gu) ?? []
   return new Set(names.flatMap(spellingsIn))
 }
+
+const innerHyphen = /(?<=[\p{Lu}\p{Ll}\p{N}])[-‐‑](?=[\p{Lu}\p{Ll}\p{N}])/gu
 
 function add(terms: Map<string, QuestionTerm>, term: QuestionTerm): void {
   const [first] = term.forms
@@ -225,7 +237,7 @@ function isSignificant({ importance }: Pick<QuestionTerm, 'importance'>): boolea
 /** Sentences that end with a question mark, which is not that of an address, or as Japanese questions do without one. */
 function questionsIn(text: string): string[] {
   return text.split('\n').flatMap((line) => {
-    const sentences = line.split(/(?<=[.!?。！？])/u)
+    const sentences = line.split(/(?<=[.!?。！？])(?!(?<=\d\.)\d)/u)
     return sentences.filter(
       (sentence, at) =>
         sentence.length <= maxQuestion &&

@@ -33,14 +33,15 @@ export function alikeTo(statement: string): (other: string) => boolean {
   }
 }
 
-/** The words in which two statements of one shape differ, place by place; none if they have more or fewer words. */
+/** The words in which two statements of one shape differ, place by place; none if they have more or fewer words, or all differ. */
 export function differingWords(a: string, b: string): [ofA: Term, ofB: Term][] {
   const [ofA, ofB] = [termsIn(a), termsIn(b)]
   if (ofA.length !== ofB.length) return []
-  return ofA.flatMap((term, at): [Term, Term][] => {
+  const differing = ofA.flatMap((term, at): [Term, Term][] => {
     const other = ofB[at]
     return other && !term.forms.some((form) => other.forms.includes(form)) ? [[term, other]] : []
   })
+  return differing.length < ofA.length ? differing : []
 }
 
 /** Normal form that all spellings of a statement share. */

@@ -1,12 +1,18 @@
 import { smallNumbers } from './number-words.ts'
 import { spellingsIn } from './words.ts'
 
+/** Verbs that say little, but what is asked of many things on one subject: "where does Anna work?" */
+export const weakVerbs: ReadonlySet<string> = new Set(
+  spellingsIn('want need like use used using work start stop keep brauche brauchen mag'),
+)
+
 /**
  * Words of European languages that say nothing about the topic of a message, folded like all words. Of languages other than
  * English and German only grammar, and none of it that is a noun in one of those two: "car", "font" and "son" are topics.
  */
 export const stopWords: ReadonlySet<string> = new Set([
   ...smallNumbers,
+  ...weakVerbs,
   ...spellingsIn(
     'the a an is are was were be been am to of in on at by for with and or but if so it its we our us you your they ' +
       'them their this that these those there here now do does did doe done has ha have had will would should could can cannot ' +
@@ -14,7 +20,7 @@ export const stopWords: ReadonlySet<string> = new Set([
       'his her him any some all each every both other others another one last next again still ' +
       'also too only just even yet already ever never always often more most less least very much many few lot bit ' +
       'please thank hello hi let get got give gave go goes going went come came make made take took put say said tell ' +
-      'told show shown see seen look want need like know think use used using work way thing something anything ' +
+      'told show shown see seen look know think way thing something anything ' +
       'nothing somebody someone anybody nobody everybody people person new old good better best bad worse about after ' +
       'before between into out over under up down off through while until since because without within per same such ' +
       'own don isn doesn didn won re ve ll s t d m really add change fix write find help try start stop keep today ' +
@@ -25,11 +31,11 @@ export const stopWords: ReadonlySet<string> = new Set([
       'ich du er sie es wir ihr mich dich uns bitte noch mal auch nur schon aber wenn dann den dem des ' +
       'der einer eines einem keine keinen bei bis aus nach vor fuer uber ueber unter um durch gegen ohne zum zur zwischen ' +
       'haben habe hat hatte hast sein bin bist waren wird werden wurde wurden kann kannst konnen koennen muss musst ' +
-      'mussen muessen soll sollen will wollen darf durfen duerfen mag macht machen mach geht gehen gibt komm kommt ' +
+      'mussen muessen soll sollen will wollen darf durfen duerfen macht machen mach geht gehen gibt komm kommt ' +
       'welche welcher welches welchem welchen wieviel viele viel mehr sehr immer nie jetzt heute morgen gestern hier dort ' +
       'da doch nochmal eigentlich denn also dass weil ob als so ja nein man mir dir ihm ihnen ihn euch sich mein meine ' +
       'meinen dein deine seine ihre unser unsere unseren dieser diese dieses jeder jede jedes alle alles etwas nichts ' +
-      'brauche brauchen sag sagt schreib schreibe schreiben danke hallo ' +
+      'sag sagt schreib schreibe schreiben danke hallo ' +
       'hundert tausend ' +
       'liebe lieber liebes grusse gruesse gruss herzliche herzlichen erklar erklaer erklare erklaere ' +
       // French

@@ -33,6 +33,8 @@ export interface SearchTerm {
   importance?: number
   /** May add to a match, but a document that lacks it is no worse. */
   isContext?: boolean
+  /** Tells apart what other words find, and finds nothing by itself. */
+  onlyRanks?: boolean
   /** Numbers of the requests of the query that have it: a document that fits one of them need not fit the others. */
   requests?: readonly number[]
 }
@@ -69,9 +71,10 @@ export async function searchByWords(
 ): Promise<SearchHit[]> {
   if (terms.length === 0) return []
   const { known, all, ofRequests } = await weighTerms(rows, index, terms, total)
-  if (known.length === 0) return []
-  const rare = known.filter(({ isCommon }) => !isCommon)
-  const queryWords = rare.length > 0 ? rare : known
+  const finding = known.filter(({ term }) => !term.onlyRanks)
+  if (finding.length === 0) return []
+  const rare = finding.filter(({ isCommon }) => !isCommon)
+  const queryWords = rare.length > 0 ? rare : finding
   const leads: Lead[] = []
   let indexRows = 0
   for (const word of queryWords.slice(0, maxLeads)) {

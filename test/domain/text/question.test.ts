@@ -123,6 +123,11 @@ test('each question and each item of a list is a request of its own, beside the 
   ])
 })
 
+test('the dot of a number ends no sentence', () => {
+  const found = questionTerms('when is release 2.0 planned?')
+  expect(found.map(({ requests }) => requests)).toEqual([[0], [0], [0], [0]])
+})
+
 test('of a pasted list of questions a hundred are requests', () => {
   const list = Array.from({ length: 1000 }, (_, at) => `What is the deadline of project ${at}?`).join('\n')
   const requests = questionTerms(`Who leads Falcon?\n\n${list}`).flatMap((term) => term.requests)
@@ -130,8 +135,25 @@ test('of a pasted list of questions a hundred are requests', () => {
   expect(requests).toContain(0)
 })
 
-test('fillers, single letters and small numbers tell no topic', () => {
-  for (const words of [['no'], ['b'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
+test('a word with a hyphen is also looked for in one, and a memory that has only its parts is no worse', () => {
+  const found = weights('when is the stand-up in the W-LAN?')
+  expect([found.get('stand'), found.get('lan')]).toEqual([asked, asked])
+  expect([found.get('standup'), found.get('wlan')]).toEqual([
+    { importance: 1, isContext: true },
+    { importance: 1, isContext: true },
+  ])
+})
+
+test('a verb such as "work" counts a little beside words that say something, and nothing beside fillers', () => {
+  expect([...weights('where does Anna work?')]).toEqual([
+    ['anna', asked],
+    ['work', { importance: 0.1, isContext: false }],
+  ])
+  expect(tellsTopic(['work', 'like', 'need', 'keep', 'use'])).toBe(false)
+})
+
+test('fillers, single letters, single hiragana and small numbers tell no topic', () => {
+  for (const words of [['no'], ['b'], ['は', 'の'], ['2', 'the'], []]) expect(tellsTopic(words)).toBe(false)
   for (const words of [['no', 'rent'], ['8443'], ['えび']]) expect(tellsTopic(words)).toBe(true)
 })
 
