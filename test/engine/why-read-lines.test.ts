@@ -11,7 +11,7 @@ const page = (path: string, offset: number, limit: number) => ({ name: 'read_fil
 
 describe.each(databases)('lines that an agent read in a file of the user, on %s', (database) => {
   const test = testOn(database, 4)
-  const { at, talk, sh, put, judge } = everydayHands(database)
+  const { at, say, exec, talk, sh, put, judge } = everydayHands(database)
   /** The user writes a file, an agent reads it and writes another one. */
   const readAndWrite = async (mine: string, theirs: string, ...reads: ReturnType<typeof read>[]) => {
     put('mine.py', mine)
@@ -50,5 +50,21 @@ describe.each(databases)('lines that an agent read in a file of the user, on %s'
     await judge('mine.py', () => person, { isClean: true })
     put('mine.py', readFileSync(at('mine.py'), 'utf8').replace('a line that comes again\n\n', '\n'))
     await judge('mine.py', () => person, { isClean: true })
+  })
+  test('are not the user’s if agents wrote the file, and the user swaps both', async () => {
+    const first = await say(write('a.py', linesOf('a')))
+    await later()
+    const reader = await talk(
+      'reader',
+      'write one like it',
+      [read('a.py')],
+      [write('b.py', `${linesOf('a')}and more\n`)],
+    )
+    await exec("sed -i 's/line 3 /line three /' a.py")
+    await later()
+    const [a, b] = ['a.py', 'b.py'].map((path) => readFileSync(at(path), 'utf8'))
+    put('a.py', b ?? '')
+    put('b.py', a ?? '')
+    await judge('a.py', () => [first, reader])
   })
 })

@@ -87,7 +87,7 @@ async function traceEqualContent(
   const mayBeCommand = unmatched.by === 'unknown' && !(await areGone(tracer, holders))
   // Without a proof both may be from elsewhere: a licence, a template, the output of a generator.
   const isProved = !mayBeCommand && (sources !== undefined || (await wereSwapped(tracer, file, holders)))
-  const origins: (TracedLine | undefined)[][] = []
+  const origins: (readonly (TracedLine | undefined)[])[] = []
   for (const each of all) {
     const wanted = lines.map((line) => texts[line] ?? '')
     origins.push(await withoutReadLines(tracer, file, each, wanted, texts))
@@ -169,16 +169,17 @@ async function matchLinesOf(
 }
 
 /**
- * Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first. If the file has
- * a line more often than it was read, some may be the run's. `all`: the lines of the file.
+ * Leaves out lines of runs that had read them in this very file before they wrote them elsewhere: they were here first, and the user's
+ * if no run has written to the file. If it has a line more often than it was read, some may be the run's. `all`: the lines of the file.
  */
 async function withoutReadLines(
   tracer: Tracer,
-  { path }: MovedFile,
+  { path, versions }: MovedFile,
   traced: readonly (TracedLine | undefined)[],
   texts: readonly string[],
   all: readonly string[],
-): Promise<(TracedLine | undefined)[]> {
+): Promise<readonly (TracedLine | undefined)[]> {
+  if (versions.some(({ found, runId }) => !found && runId !== null)) return traced
   const left: (TracedLine | undefined)[] = []
   const counts = Map.groupBy(all, (text) => text.trim())
   for (const [at, each] of traced.entries()) {
