@@ -1,4 +1,4 @@
-import { describe } from 'vitest'
+import { describe, expect } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { testOn } from '../setup/test-on.ts'
 import { everydayHands } from './everyday-hands.ts'
@@ -10,13 +10,15 @@ const env = 'PORT=3000\nHOST=localhost\nDB_URL=postgres://localhost/shop\nLOG_LE
 
 describe.each(databases)('short files that a step of a command copies, on %s', (database) => {
   const test = testOn(database, 4)
-  const { say, exec, sh, put, judge } = everydayHands(database)
+  const { say, exec, sh, put, judge, ask } = everydayHands(database)
   const isClean = true
 
   test('one of the user that is changed at once', async () => {
     put('.env.example', env)
     const copier = await exec('cp .env.example config.ini && sed -i s/3000/9000/ config.ini')
     await judge('config.ini', (text) => (text.includes('9000') ? copier : person), { isClean })
+    const { notes } = await ask('config.ini:2')
+    expect(notes.map(({ text }) => text)).toEqual(['line 2 was in .env.example, and heddle did not write it there'])
   })
   test('one of an agent that is changed at once', async () => {
     const first = await say(write('a.env', env))

@@ -123,7 +123,7 @@ export async function whyFile(
   }
   const about = { displayPath, line, versions, traced }
   const notes = [
-    ...(asked ? lineNotes(asked.author, about) : wholeNotes(about)),
+    ...(asked ? lineNotes(asked, about, context.folder) : wholeNotes(about)),
     ...stateNotes(now, last, about),
     ...(line === undefined ? await lossNotes(rows, versions, content?.sha256 ?? null) : []),
   ]
@@ -241,12 +241,19 @@ interface ExplainedFile {
   traced: readonly TracedLine[]
 }
 
-function lineNotes(author: LineAuthor, { displayPath, line, versions }: ExplainedFile): WhyNote[] {
+function lineNotes(
+  { author, transfers }: TracedLine,
+  { displayPath, line, versions }: ExplainedFile,
+  folder: string,
+): WhyNote[] {
   const what = `line ${line}`
+  const source = transfers.at(-1)
   switch (author.by) {
     case 'outside':
       return [note(`${what} was changed outside heddle: by hand or by another program`)]
     case 'before':
+      if (source)
+        return [note(`${what} was in ${displayPathFrom(folder, source.path)}, and heddle did not write it there`)]
       return versions.length === 0
         ? [neverWrittenNote(displayPath)]
         : [note(`${what} was there before heddle wrote to ${displayPath}`)]
