@@ -78,7 +78,9 @@ const runs = async (...more: string[]) => (await heddle().json<{ runs: { via: st
 async function stopAfter(count: number): Promise<void> {
   await untilSo(async () => (await fires()).filter(({ status }) => status !== undefined).length >= count)
   await heddle().run('cron', 'disable', '1')
-  await untilSo(async () => (await runs()).length === 0 && (await messages()).every(({ state }) => state === 'sent'))
+  // A message that is sent starts a run, and a run that ends may send one.
+  const areSent = async () => (await messages()).every(({ state }) => state === 'sent')
+  await untilSo(async () => (await areSent()) && (await runs()).length === 0 && (await areSent()))
 }
 
 /** Each fire started three agents, once, and was delivered once, with the words of all three. */
