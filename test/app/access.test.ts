@@ -5,7 +5,10 @@ import type { App } from '../../src/api/app.ts'
 import type { RunView } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
 import type { Principal, UserRole } from '../../src/domain/access/principal.ts'
+import { openStore } from '../../src/store/open.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
 import { type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
+import { context } from '../setup/store-context.ts'
 import { openWorkingApp } from './working-app.ts'
 
 const folder = '/here'
@@ -32,6 +35,17 @@ async function user(id: string, role: UserRole, more: Parameters<App['setUser']>
 async function ask(app: App, content: string, session = 'main') {
   const { itemId } = await app.submit(folder, { session, content })
   return app.answer(folder, itemId, never)
+}
+
+/** The options that hold for a run. */
+async function storedOptions(runId: string | null): Promise<unknown> {
+  const file = join(heddle.home, 'heddle.db')
+  const store = await openStore({ kind: 'sqlite', file, durability: 'full' }, context)
+  try {
+    return (await store.read((rows) => findRun(rows, runId ?? '')))?.options
+  } finally {
+    await store.close()
+  }
 }
 
 describe('what is private to the owner', () => {
@@ -197,11 +211,21 @@ describe('a user', () => {
   test('cannot go before others or run for longer, is not asked questions, and is told so', async () => {
     const pia = await user('pia', 'public')
     const wishes = { priority: 900, timeoutSeconds: 0, attended: true, waitsForBudget: true }
-    const { limitedTo } = await pia.submit(folder, { session: 'main', content: 'hello', ...wishes })
+    const { itemId, runId, limitedTo } = await pia.submit(folder, { session: 'main', content: 'hello', ...wishes })
     expect(limitedTo).toEqual({ priority: 0, timeoutSeconds: 300, attended: false, waitsForBudget: false })
     const small = { priority: -1, timeoutSeconds: 5 }
     expect(await pia.submit(folder, { session: 'other', content: 'hello', ...small })).not.toHaveProperty('limitedTo')
-    expect(await heddle.submit(folder, { session: 'own', content: 'hello', ...wishes })).not.toHaveProperty('limitedTo')
+    const own = await heddle.submit(folder, { session: 'own', content: 'hello', ...wishes })
+    expect(own).not.toHaveProperty('limitedTo')
+    await pia.answer(folder, itemId, never)
+    await heddle.answer(folder, own.itemId, never)
+    const options = { ofUser: await storedOptions(runId), ofOwner: await storedOptions(own.runId) }
+    expect(options).toMatchObject({
+      ofUser: { priority: 0, timeoutMs: 300_000 },
+      ofOwner: { priority: 900, attended: true, waitsForBudget: true },
+    })
+    expect(options.ofUser).not.toHaveProperty('attended', true)
+    expect(options.ofUser).not.toHaveProperty('waitsForBudget', true)
   })
 
   test('spends no more in a day than the owner allows, and is told so', async () => {
