@@ -5,7 +5,7 @@ import { type LineMap, lineBefore } from '../files/line-map.ts'
 import { newLine } from '../files/possible-origins.ts'
 import { LineIndex } from './by-hand/line-index.ts'
 import { linesFromElsewhere, linesOfNewFile, linesRestoredByCommand } from './by-hand/manual-change.ts'
-import { findRenamed, isSameFile } from './by-hand/same-file.ts'
+import { findRenamed, isInPlace } from './by-hand/same-file.ts'
 import { CallFacts } from './call-facts.ts'
 import { CommandTransfers } from './command-transfers.ts'
 import { traceCopiedContent } from './copied-contents.ts'
@@ -241,14 +241,8 @@ export class LineTracer implements Tracer {
 
   /** The version of another file that this one was before it was renamed: not if it is the one that was here before. */
   async #findRenamed(file: TracedFile, node: VersionNode): Promise<FileVersion | undefined> {
-    if (node.via.kind === 'version' || !node.hash || (await this.#isInPlace(file, node))) return undefined
+    if (node.via.kind === 'version' || !node.hash || (await isInPlace(this, file, node))) return undefined
     return findRenamed(this, file, node.hash)
-  }
-
-  /** Whether a file is the one whose version before is recorded, and only its content was changed. */
-  async #isInPlace(file: TracedFile, { parent }: VersionNode): Promise<boolean> {
-    const before = parent?.via.kind === 'version' ? parent.via.version : parent?.foundBy
-    return before !== undefined && (await isSameFile(this, file, before)) === true
   }
 
   async #mayComeFromOtherFile({ via, parent }: VersionNode): Promise<boolean> {

@@ -12,7 +12,7 @@ import type { VersionLines } from '../version-lines.ts'
 import { manualOrigins } from './manual-origins.ts'
 import { mayReplaceVersion } from './replaced-file.ts'
 import { restoredLines, withRestored } from './restored-lines.ts'
-import { isSameFile } from './same-file.ts'
+import { isInPlace } from './same-file.ts'
 
 /** A version of a file; `author`: of lines that no known content explains. `versionLines` reads the lines of versions. */
 interface ChangedFile {
@@ -39,9 +39,8 @@ export async function linesFromElsewhere(
   const kept = new Set(origins.flatMap((from, line) => (from.includes(newLine) ? [] : line)))
   const isMostlyNew = kept.size * 2 < origins.length
   const lines = open.map(({ line }) => line)
-  const before = node.parent?.via.kind === 'version' ? node.parent.via.version : node.parent?.foundBy
-  const isInPlace = before !== undefined && (await isSameFile(tracer, file, before)) === true
-  const found = await manualOrigins(tracer, { ...file, since, kept, isInPlace }, node.hash, lines, author)
+  const changedFile = { ...file, since, kept, isInPlace: await isInPlace(tracer, file, node) }
+  const found = await manualOrigins(tracer, changedFile, node.hash, lines, author)
   const all = (found?.traced ?? []).map((each, at): [number, TracedLine] => [lines[at] ?? 0, each])
   // A kept line is in doubt only if a file with exactly this content or a better match may have replaced this one; a "}" among new
   // lines, if any similar file may have.

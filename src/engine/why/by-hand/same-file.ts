@@ -3,6 +3,7 @@ import { compareVersions, type FileVersion } from '../../../store/rows/files/fil
 import { birthOf } from '../../../tools/files/fingerprint.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { isBefore, type TracedFile, type Tracer } from '../traced-line.ts'
+import type { VersionNode } from '../version-chain.ts'
 import { fileTimeSlackMs } from './content-holders.ts'
 import { significantLines } from './telling-lines.ts'
 
@@ -59,6 +60,12 @@ async function findLastOf(
     if (await isSameFile(tracer, file, version)) return version
   }
   return undefined
+}
+
+/** Whether a file is the one whose content before is recorded, so that only its content was changed. */
+export async function isInPlace(tracer: Tracer, file: TracedFile, { parent }: VersionNode): Promise<boolean> {
+  const before = parent?.via.kind === 'version' ? parent.via.version : parent?.foundBy
+  return before !== undefined && (await isSameFile(tracer, file, before)) === true
 }
 
 /** Whether a file is the one that a version left; undefined if that is not known. */
