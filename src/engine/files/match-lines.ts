@@ -15,6 +15,11 @@ export function onlyPlaceOf(part: readonly string[], lines: readonly string[]): 
   return text.slice(0, at).split('\n').length - 1
 }
 
+/** Whether all lines of a part stand together among others. */
+export function standTogether(part: readonly string[], lines: readonly string[]): boolean {
+  return joined(lines).includes(joined(part))
+}
+
 /** Each line between two line breaks. */
 function joined(lines: readonly string[]): string {
   return `\n${lines.join('\n')}\n`

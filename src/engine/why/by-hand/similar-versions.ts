@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { compareVersions, type FileVersion } from '../../../store/rows/files/file-versions.ts'
 import { decodeText } from '../../../tools/files/text-kind.ts'
 import { hashesInRow, hashLine } from '../../files/line-hashes.ts'
-import { linesIn } from '../../files/match-lines.ts'
+import { linesIn, standTogether } from '../../files/match-lines.ts'
 import type { MovedFile, Tracer } from '../traced-line.ts'
 import { isEarlier, maxSimilarVersions, replacedOwnVersions, wasReplacedUnrecorded } from './content-holders.ts'
 import { isStillThere } from './file-since.ts'
@@ -122,8 +122,8 @@ function hasWhole(text: string, part: string): boolean {
   const lines = linesIn(part)
   const first = lines.findIndex((line) => line.trim() !== '')
   const last = lines.findLastIndex((line) => line.trim() !== '')
-  const whole = lines.slice(first, last + 1).join('\n')
-  return whole.length >= minSimilarLetters && `\n${linesIn(text).join('\n')}\n`.includes(`\n${whole}\n`)
+  const whole = lines.slice(first, last + 1)
+  return whole.join('\n').length >= minSimilarLetters && standTogether(whole, linesIn(text))
 }
 
 /**
