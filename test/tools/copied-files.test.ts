@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mayRestore, transfersFile } from '../../src/tools/exec/copied-files.ts'
+import { mayRestore, transfersIn } from '../../src/tools/exec/copied-files.ts'
 
 const folder = '/work/project'
 
@@ -47,7 +47,7 @@ test.each([
   ['grep -v x a.py > t && mv t b.py', 'a.py', 'b.py'],
   ['python gen.py > b.py; cat a.py > b.py', 'a.py', 'b.py'],
 ])('"%s" copies or moves %s to %s', (command, source, target) => {
-  expect(transfersFile(command, { folder, source, target })).toBe(true)
+  expect(transfersIn(command, folder)(source, target)).toBe(true)
 })
 
 test.each([
@@ -77,7 +77,7 @@ test.each([
   'tar xzf "$ARCHIVE" -C .',
   'cp old.ini "$BACKUP"; python gen.py > new.ini',
 ])('"%s" looks at old.ini, and makes new.ini of something else', (command) => {
-  expect(transfersFile(command, { folder, source: 'old.ini', target: 'new.ini' })).toBe(false)
+  expect(transfersIn(command, folder)('old.ini', 'new.ini')).toBe(false)
 })
 
 test.each([
@@ -87,7 +87,7 @@ test.each([
   ['cp one/a.ts two/', 'one/b.ts', 'two/b.ts'],
   ['cp one/a.ts two/', 'one/a.ts', 'two/b.ts'],
 ])('"%s" does not copy %s to %s', (command, source, target) => {
-  expect(transfersFile(command, { folder, source, target })).toBe(false)
+  expect(transfersIn(command, folder)(source, target)).toBe(false)
 })
 
 test.each([

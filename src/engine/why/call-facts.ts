@@ -3,7 +3,7 @@ import type { FileIdentity } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
-import { commandIn } from '../../tools/exec/copied-files.ts'
+import { commandIn, type Transfers, transfersIn } from '../../tools/exec/copied-files.ts'
 import { findCall } from '../run/calls/find-call.ts'
 import { Journal } from '../run/context/journal.ts'
 import { type GivenTexts, textsGivenBefore } from './by-hand/given-texts.ts'
@@ -16,6 +16,8 @@ export class CallFacts {
   readonly #given = new Map<string, GivenTexts>()
   /** By run and call. */
   readonly #commands = new Map<string, string | undefined>()
+  /** By run, call and folder. */
+  readonly #transfers = new Map<string, Transfers>()
 
   constructor(rows: Reading) {
     this.#rows = rows
@@ -49,6 +51,15 @@ export class CallFacts {
       this.#commands.set(key, typeof command === 'string' ? commandIn(String(cwd), command) : undefined)
     }
     return this.#commands.get(key)
+  }
+
+  /** What the command that left a version copies or moves: nothing if that is no longer known. */
+  async transfersOf(version: FileVersion): Promise<Transfers> {
+    const { runId, callId, folder } = version
+    const key = `${runId} ${callId} ${folder}`
+    const known = this.#transfers.get(key) ?? transfersIn((await this.commandOf(version)) ?? '', folder)
+    this.#transfers.set(key, known)
+    return known
   }
 
   /** What the run of a tool's version was given before it. */

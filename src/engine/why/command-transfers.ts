@@ -1,7 +1,6 @@
 import { join, relative } from 'node:path'
 import type { FileTimes } from '../../domain/tools/path-handle.ts'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
-import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { lineBefore } from '../files/line-map.ts'
 import { anyEqualLine, newLine } from '../files/possible-origins.ts'
 import { equalAfterCommand, isInCommand, traceCopiedContent } from './copied-contents.ts'
@@ -144,9 +143,8 @@ export class CommandTransfers {
   async #isTransferProved(path: string, version: FileVersion): Promise<boolean> {
     const identity = (await this.#changeOf(path, version))?.replaced?.identity
     if (identity !== undefined && identity === version.identity) return true
-    const command = (await this.#tracer.calls.commandOf(version)) ?? ''
-    const { folder, path: target } = version
-    return transfersFile(command, { folder, source: relative(folder, path), target })
+    const transfers = await this.#tracer.calls.transfersOf(version)
+    return transfers(relative(version.folder, path), version.path)
   }
 
   /** What the command that left a version did to the file at this path. */

@@ -1,6 +1,5 @@
 import { join, relative } from 'node:path'
 import type { FileVersion } from '../../store/rows/files/file-versions.ts'
-import { transfersFile } from '../../tools/exec/copied-files.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'
 import { isSignificantLine } from '../../tools/guard/shared-lines.ts'
 import { linesIn } from '../files/match-lines.ts'
@@ -29,9 +28,9 @@ export async function traceCopiedContent(
   const holders = await findHolders(tracer, copied, version.after ?? '')
   if (holders.length === 0) return undefined
   const command = (await tracer.calls.commandOf(version)) ?? ''
-  const { folder, path: target } = version
+  const transfers = await tracer.calls.transfersOf(version)
   const isSource = (each: FileVersion) =>
-    transfersFile(command, { folder, source: relative(folder, join(each.folder, each.path)), target })
+    transfers(relative(version.folder, join(each.folder, each.path)), version.path)
   const sources = holders.filter(isSource)
   const texts = await textsOfContent(tracer, version)
   if (sources.length === 0 && texts.length > 0 && isShortText(texts.join('\n'))) return undefined

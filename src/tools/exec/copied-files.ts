@@ -2,13 +2,6 @@ import { matchesGlob, readGlob } from '../files/glob.ts'
 import { fileNameMatcher, isPattern, namesIn, wordsBelow } from './command-words.ts'
 import { filters, type ShellProgram, shellSteps, unknownPart } from './shell-steps.ts'
 
-/** Two files of one folder: what a command may have made, and of what. Both paths are relative to the folder. */
-interface Transfer {
-  folder: string
-  source: string
-  target: string
-}
-
 /** Longer commands are not read. */
 const maxLength = 50_000
 /** Max names that one file is followed through. */
@@ -28,16 +21,10 @@ const copyingCode = /\b(?:copy|cp|rename|move)\w*\(([^()]*)\)/gi
 
 /**
  * Whether a command copies or moves the source to the target, as far as one of its steps tells: not if it only looks at it, nor if only
- * a shell knows which file it is.
+ * a shell knows which file it is. Both paths are relative to its folder; an undefined source is any file.
  */
-export function transfersFile(command: string, { folder, source, target }: Transfer): boolean {
-  return transfersIn(command, folder)(source, target)
-}
-
-/** Whether a command copies or moves the source to the target; an undefined source is any file. */
 export type Transfers = (source: string | undefined, target: string) => boolean
 
-/** The same for many files: the command is read once. */
 export function transfersIn(command: string, folder: string): Transfers {
   if (command.length > maxLength) return () => false
   const steps = shellSteps(command)
