@@ -15,6 +15,7 @@ const otherNames = 'the file has several hard links, and changes by another name
 export class VersionAuthors {
   readonly #gaps = new Map<VersionNode, LineAuthor>()
   readonly #commands = new WeakMap<readonly FileVersion[], CommandTimes>()
+  readonly #fromElsewhere = new WeakMap<FileVersion, boolean>()
   readonly #rows: Reading
   readonly #unseen: UnseenCommands
 
@@ -56,7 +57,13 @@ export class VersionAuthors {
    * Whether the file that a command left is older than the command, and not one of those that it found: it came from a place where nothing
    * looks.
    */
-  async isFromElsewhere({ identity, command, replaced, runId, callId }: FileVersion): Promise<boolean> {
+  async isFromElsewhere(version: FileVersion): Promise<boolean> {
+    const known = this.#fromElsewhere.get(version) ?? (await this.#comesFromElsewhere(version))
+    this.#fromElsewhere.set(version, known)
+    return known
+  }
+
+  async #comesFromElsewhere({ identity, command, replaced, runId, callId }: FileVersion): Promise<boolean> {
     if (!command || identity === undefined || identity === replaced?.identity) return false
     if (birthOf(identity) >= command.since - fileTimeSlackMs) return false
     const changed = await versionsOfCall(this.#rows, runId ?? '', callId ?? '')
