@@ -39,6 +39,7 @@ const endOfSentences = /(?<=[!?;]|(?<!(?<!\p{L})\p{L}{1,3})\.)\s+|(?<=[。！？
 /** The user, in what people save ("I", "my") and in what agents write of them ("the user"). */
 const ownPerson =
   /(?<![\p{L}\p{N}])(?:i(?!\.)|me|my|mine|we|us|ours?|users?|ich|mich|mir|mein\p{L}{0,2}|wir|uns|unser\p{L}{0,2}|(?:(?:be)?nutzer|anwender)\p{L}*)(?![\p{L}\p{N}])|私|僕|俺|ユーザ|利用者|我|用户/iu
+const ownPersons = new RegExp(ownPerson, 'giu')
 /** What changes most when another one tells it: ich nehme, er nimmt. */
 const ownVerb = /(?<!\p{L})(?:\p{L}+\s+(?:ich|wir)|(?:i|we|ich|wir)\s+\p{L}+)(?!\p{L})/giu
 /** Who was spoken of before. */
@@ -69,7 +70,7 @@ function findingIn(statement: string): (text: string) => 'all' | 'word' | 'objec
 
 /** Words that are no grammar and do not say who is meant. */
 function tellingWords(statement: string): Term[] {
-  return withoutFillers(termsIn(statement.replace(new RegExp(ownPerson, 'giu'), ' '))).filter(
+  return withoutFillers(termsIn(statement.replace(ownPersons, ' '))).filter(
     ({ forms, isHiragana }) => !isHiragana && !forms.some((form) => stopWords.has(form)),
   )
 }

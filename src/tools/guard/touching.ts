@@ -80,19 +80,17 @@ function orAbort<T>(signal: AbortSignal, otherwise: T): () => T {
 /** Max files of a command that get a version. */
 const maxStoredFiles = 1000
 
+/** A folder before a command. `changed`: marks of the files that it changed, null of removed ones; `hidden`: what was ignored before. */
+interface ChangedFolder extends FolderBefore {
+  changed: ReadonlyMap<string, string | null>
+  hidden: ReadonlySet<string>
+}
+
 /** Versions of the files that a command changed, with the file that each was moved or copied from. */
 async function versionsAfter(
   known: KnownContents,
   { folder, command, signal }: WatchedFolder,
-  {
-    marks,
-    contents,
-    changed,
-    hidden,
-  }: FolderBefore & {
-    changed: ReadonlyMap<string, string | null>
-    hidden: ReadonlySet<string>
-  },
+  { marks, contents, changed, hidden }: ChangedFolder,
 ): Promise<Omit<CommandVersions, 'folder'>> {
   const named = [...changed].slice(0, maxStoredFiles)
   const present = new Map(named.flatMap(([path, mark]) => (mark === null ? [] : [[path, mark] as const])))
